@@ -1,0 +1,1 @@
+"""Data, not code: the presets (`<preset>.yaml`) and the bundled examples (`examples/<name>/`)."""

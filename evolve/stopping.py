@@ -1,0 +1,62 @@
+"""How a run is asked to end early: Ctrl-C, SIGTERM, or an output that nobody reads any more."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+INTERRUPTED = 130  # the exit code of a run that was interrupted with a valid best law
+
+
+class StopRequest:
+    """A flag that the search polls. The first signal raises the flag, the second ends the process at once."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self._impatient = False
+
+    def __bool__(self) -> bool:
+        return self.reason is not None
+
+    def request(self, reason: str) -> None:
+        """Ask the run to finish what it has; the first reason stands."""
+        if self.reason is None:
+            self.reason = reason
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Within this block a signal raises KeyboardInterrupt: for work that cannot poll, such as compiling.
+
+        A request made before the block raises on entry.
+        """
+        if self.reason is not None:
+            raise KeyboardInterrupt(self.reason)
+        self._impatient = True
+        try:
+            yield
+        finally:
+            self._impatient = False
+
+    @contextmanager
+    def on_signals(self) -> Iterator[StopRequest]:
+        """Listen to SIGINT and SIGTERM while the block runs (in the main thread; elsewhere signals are left alone)."""
+        if threading.current_thread() is not threading.main_thread():
+            yield self
+            return
+        before = {s: signal.signal(s, self._on_signal) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield self
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.reason is not None:
+            os._exit(INTERRUPTED)
+        self.reason = "interrupted"
+        if self._impatient:
+            raise KeyboardInterrupt
