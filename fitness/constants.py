@@ -1,0 +1,133 @@
+"""Fitting and evaluating constants: the Python face of the kernels.
+
+Programs of a batch are independent and rows are added up in fixed blocks, so results are identical, bit for bit,
+for any number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fitness import least_squares
+from fitness.data import Dataset
+from fitness.kernels import predict_batch
+from fitness.metrics import BAD_LOSS, Metric, Space, metric_of
+from operators.program import Program, ProgramBatch
+
+F64 = NDArray[np.float64]
+ALL_ROWS = slice(None)
+_CHUNKS_PER_THREAD = 8  # enough to even out the threads' work
+
+
+class StopReason(IntEnum):
+    """Why the fit of a program ended."""
+
+    NOTHING_TO_FIT = least_squares.NOTHING_TO_FIT
+    ITERATIONS = least_squares.ITERATIONS
+    CONVERGED = least_squares.CONVERGED
+    PERFECT = least_squares.PERFECT
+    STUCK = least_squares.STUCK
+    BAD_START = least_squares.BAD_START
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a fit gives for each of P programs.
+
+    value (P, L): node values with the fitted constants in place. loss (P,): in the task's metric, lower is better,
+    finite (BAD_LOSS for a law with a bad row). iterations (P,), reason (P,): see `StopReason`. signature (P,):
+    equal for programs whose predictions agree to about 7 digits.
+    """
+
+    value: F64
+    loss: F64
+    iterations: NDArray[np.int64]
+    reason: NDArray[np.int8]
+    signature: NDArray[np.uint64]
+
+
+def fit(
+    batch: ProgramBatch,
+    data: Dataset,
+    metric: str,
+    max_iterations: int = 5,
+    rows: slice = ALL_ROWS,
+    threads: int = 1,
+    robust: bool = False,
+) -> Fitted:
+    """Fit the constants of every program by at most `max_iterations` steps; 0 only evaluates.
+
+    `rows` (contiguous) are the rows fitted and scored. The start values are kept where the fit does not lower the
+    loss in `metric`.
+    """
+    spec = metric_of(metric)
+    y = np.ascontiguousarray(data.y[rows])
+    X = np.ascontiguousarray(data.X[:, rows])
+    weight, start_weight = fitting_weights(spec, y, None if data.weight is None else data.weight[rows])
+    n = len(batch)
+    out = Fitted(
+        batch.value.copy(), np.full(n, BAD_LOSS), np.zeros(n, np.int64), np.zeros(n, np.int8), np.zeros(n, np.uint64)
+    )
+
+    def run(first: int, last: int) -> None:
+        least_squares.fit_batch(
+            batch.code, batch.arg, out.value, batch.length, X, y, spec.opcode, int(spec.space), spec.absolute,
+            weight, start_weight, max_iterations, first, last, out.loss, out.iterations, out.reason, out.signature,
+        )
+
+    in_threads(run, n, threads)
+    return out
+
+
+def evaluate(batch: ProgramBatch, data: Dataset, metric: str, threads: int = 1, rows: slice = ALL_ROWS) -> F64:
+    """Losses (P,) of the programs as they are."""
+    return fit(batch, data, metric, 0, rows, threads).loss
+
+
+def predict(batch: ProgramBatch, X: F64, threads: int = 1) -> F64:
+    """Values (P, rows) of every program on X (features, rows); NaN and infinities as they come."""
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    out = np.empty((len(batch), X.shape[1]))
+
+    def run(first: int, last: int) -> None:
+        predict_batch(batch.code, batch.arg, batch.value, batch.length, X, first, last, out)
+
+    in_threads(run, len(batch), threads)
+    return out
+
+
+def predict_one(program: Program, X: F64) -> F64:
+    """Values (rows,) of one program on X (features, rows)."""
+    return predict(ProgramBatch.of([program]), X)[0]
+
+
+def fitting_weights(metric: Metric, y: F64, weight: F64 | None) -> tuple[F64, F64]:
+    """Square roots of the rows' weights in the metric's space, and in the relative space that a fit starts from."""
+    own = np.ones_like(y) if weight is None else np.sqrt(weight)
+    size = np.abs(y)
+    with np.errstate(divide="ignore"):
+        relative = np.where(size > 0.0, 1.0 / size, 0.0)
+    if metric.space == Space.RELATIVE:
+        return own * relative, own * relative
+    if metric.space == Space.LOG:
+        return own * (y > 0.0), own * np.where(y > 0.0, relative, 0.0)
+    if metric.space == Space.SYMMETRIC:
+        floor = 1e-3 * float(np.median(size)) or 1.0
+        return own, own / np.maximum(size, floor)
+    return own, own
+
+
+def in_threads(run: Callable[[int, int], None], n: int, threads: int) -> None:
+    """Call run(first, last) over contiguous chunks of range(n), in `threads` threads."""
+    if threads <= 1 or n <= 1:
+        run(0, n)
+        return
+    edges = np.unique(np.linspace(0, n, min(n, threads * _CHUNKS_PER_THREAD) + 1).astype(int))
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(run, edges[:-1].tolist(), edges[1:].tolist()))
