@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from importlib import resources
@@ -57,14 +58,19 @@ class SearchConfig:
     """How candidates arise and compete."""
 
     population: Annotated[int, Field(ge=4)] = 1000  # candidates alive on one island
-    islands: Count = 1  # populations that exchange their best now and then
+    islands: Count = 2  # populations that exchange their best now and then; odd ones use a plainer grammar
+    migrate_every: Count = 10  # generations between exchanges
+    immigrants: Fraction = 0.05  # share of each brood that is new random programs
+    tournament: Count = 5  # candidates that compete for being a parent
+    crossover: Fraction = 0.7  # share of children with two parents; the rest are mutants
     max_length: Annotated[int, Field(ge=1, le=64)] = 40  # nodes of a program; the kernels hold 64
     max_depth: Count = 12  # nodes from the root to the deepest leaf
     max_complexity: Count = 60  # C = 2 * binary + unary
     lm_iterations: Annotated[int, Field(ge=0)] = 5  # Levenberg-Marquardt steps a new candidate gets
-    tournament: Count = 5  # candidates that compete for being a parent
-    crossover: Fraction = 0.7  # share of children with two parents; the rest are mutants
-    patience: Count = 100  # stop when the front has not moved for this many generations
+    front_depth: Count = 3  # laws kept at each complexity
+    settle: bool = True  # may the search stop because the front has stopped moving?
+    patience: Count = 500_000  # evaluations without a move of the front after which it has settled
+    exact_patience: Count = 50_000  # evaluations spent on a shorter law once one is exact to rounding
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -248,3 +254,8 @@ def _explain(error: Any, values: Mapping[str, tuple[Any, str]]) -> str:
     origin = values[key][1] if key in values else "the configuration"
     problem = error["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
     return f"{origin}: {key} = {error['input']!r}: {problem}"
+
+
+def with_seed(config: RunConfig) -> RunConfig:
+    """The configuration with a seed: its own, or one drawn from the system."""
+    return config if config.seed is not None else dataclasses.replace(config, seed=secrets.randbelow(2**31))

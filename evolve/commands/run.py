@@ -1,0 +1,59 @@
+"""`evolve run TASK`: the whole path from a task to a verified law."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+_FOLDER = click.Path(path_type=Path)
+_TABLE = ("target", "inputs", "ignore", "metric", "group", "sep", "decimal")
+
+
+@click.command()
+@click.argument("task")
+@click.option("--out", type=_FOLDER, metavar="DIR", help="Run folder.  [default: runs/<task>-<UTC>-<seed>]")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Same seed, same budget: same law. Drawn if absent.")
+@click.option("--time", metavar="60s", help="Wall time of the whole run, compiling included: 60s, 2m, 1h.")
+@click.option("--evaluations", type=click.IntRange(min=1), metavar="N", help="Programs scored on the data.")
+@click.option("--preset", metavar="NAME", help="quick, default or thorough.")
+@click.option("--config", "file", type=_FOLDER, metavar="FILE", help="YAML file of settings.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="One setting, e.g. search.population=500.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes that score candidates.")
+@click.option("--harness", type=_FOLDER, metavar="DIR", help="A SciLaws-Bench checkout or its harness folder.")
+@click.option("--resume", type=_FOLDER, metavar="RUN", help="Continue the run in this folder.")
+@click.option("--target", metavar="COLUMN", help="CSV: the column to explain.  [default: the first]")
+@click.option("--inputs", metavar="A,B", help="CSV: the columns a law may use.  [default: all other numeric ones]")
+@click.option("--ignore", metavar="A,B", help="CSV: columns to leave out.")
+@click.option("--metric", metavar="NAME", help="CSV: what to minimise.  [default: rmse]")
+@click.option("--group", metavar="COLUMN", help="CSV: the column that names the cluster of a row.")
+@click.option("--sep", metavar="CHAR", help="CSV: the field separator.  [default: sniffed]")
+@click.option("--decimal", metavar="CHAR", help="CSV: the decimal mark.  [default: sniffed]")
+def run(task: str, **options: Any) -> int:
+    """Search a law for TASK and verify it.
+
+    TASK is a SciLaws-Bench task folder, a Frontier-CS problem folder, an Agentics challenge folder, a CSV file, or
+    example:NAME (see `evolve examples`). Command line > --config > preset > defaults.
+    """
+    from evolve import config
+    from evolve.examples import resolve
+    from evolve.options import RunOptions
+
+    flags = {key: options[key] for key in ("seed", "time", "evaluations", "workers")}
+    settings = config.load(options["preset"], options["file"], options["settings"], flags)
+    table = {key: options[key] for key in _TABLE if options[key] is not None}
+    chosen = RunOptions(
+        config=config.with_seed(settings),
+        out=options["out"],
+        resume=options["resume"],
+        harness=options["harness"],
+        table=table,
+    )
+    return _run(resolve(task), chosen)
+
+
+def _run(task: str, options: Any) -> int:
+    from evolve.run import run as run_task
+
+    return int(run_task(task, options).exit_code)
