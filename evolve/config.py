@@ -57,20 +57,21 @@ _STRICT = ConfigDict(extra="forbid")
 class SearchConfig:
     """How candidates arise and compete."""
 
-    population: Annotated[int, Field(ge=4)] = 1000  # candidates alive on one island
-    islands: Count = 2  # populations that exchange their best now and then; odd ones use a plainer grammar
-    migrate_every: Count = 10  # generations between exchanges
-    immigrants: Fraction = 0.05  # share of each brood that is new random programs
-    tournament: Count = 5  # candidates that compete for being a parent
-    crossover: Fraction = 0.7  # share of children with two parents; the rest are mutants
+    population: Annotated[int, Field(ge=4)] = 500  # candidates alive on one island
+    islands: Count = 2  # populations that exchange their best now and then
+    migrate_every: Count = 5  # generations between exchanges
+    immigrants: Fraction = 0.1  # share of a generation that is new random programs
     max_length: Annotated[int, Field(ge=1, le=64)] = 40  # nodes of a program; the kernels hold 64
     max_depth: Count = 12  # nodes from the root to the deepest leaf
     max_complexity: Count = 60  # C = 2 * binary + unary
     lm_iterations: Annotated[int, Field(ge=0)] = 5  # Levenberg-Marquardt steps a new candidate gets
-    front_depth: Count = 3  # laws kept at each complexity
-    settle: bool = True  # may the search stop because the front has stopped moving?
-    patience: Count = 500_000  # evaluations without a move of the front after which it has settled
-    exact_patience: Count = 50_000  # evaluations spent on a shorter law once one is exact to rounding
+    tournament: Count = 5  # candidates that compete for being a parent
+    crossover: Fraction = 0.5  # share of children with two parents; the rest are mutants
+    front_depth: Count = 3  # laws kept at each complexity, different by value
+    sample_rows: Annotated[int, Field(ge=10)] = 2000  # rows a search on larger data begins with
+    settle: bool = True  # stop by itself when the front has not moved for `patience` evaluations
+    patience: Count = 200_000
+    exact_patience: Count = 15_000  # evaluations after which an exact law is not made shorter any more
 
 
 @dataclass(frozen=True, config=_STRICT)

@@ -416,3 +416,20 @@ def legal_rows(code, arg, length, ban, allowed, max_length, max_depth, max_const
             locals_seen >>= 1
         out[r] = good and constants <= max_constants and count <= max_locals
     return out
+
+
+@njit(cache=True, nogil=True)
+def shape_hashes(code, arg, value, length):
+    """A 64-bit hash of each row's form: nodes, features, roles and FIXED numbers, but no fitted values. (P,) uint64."""
+    out = np.empty(len(length), np.uint64)
+    state = np.empty(1, np.uint64)
+    for r in range(len(length)):
+        h = np.uint64(length[r])
+        for i in range(length[r]):
+            token = np.uint64(code[r, i]) * np.uint64(65536) + np.uint64(np.uint16(arg[r, i]))
+            if code[r, i] == CONST and arg[r, i] == FIXED:
+                token += np.uint64(np.int64(np.round(value[r, i] * 1048576.0))) * np.uint64(0x1000003)
+            state[0] = h ^ token
+            h = _next(state)
+        out[r] = h
+    return out

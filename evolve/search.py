@@ -1,0 +1,193 @@
+"""The search: ask the islands, evaluate, tell them, keep the front, refine what entered it, stop.
+
+`generations` is a generator, so that whoever drives it decides about printing, files and time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evolve.candidate import Candidate, Front
+from evolve.config import SearchConfig
+from evolve.islands import Island
+from evolve.refine import neighbours
+from evolve.toolbox import make_toolbox
+from fitness.evaluator import Evaluator
+from fitness.metrics import BAD_LOSS
+from fitness.score import Scored
+from operators.grammar import Grammar
+from operators.program import Program, ProgramBatch, apply, constant, variable
+
+_DEEP = 30  # descent steps for a law of the front and its neighbours
+_REFINED_PER_GENERATION = 4
+_MIGRANTS = 8
+_PROPOSALS_PER_GENERATION = 200
+_PLAIN = {"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "min", "max", "abs"}
+
+
+@dataclass(frozen=True)
+class State:
+    """What a generation ended with."""
+
+    generation: int
+    evaluations: int
+    best: Candidate
+    improved: bool
+    reason: str | None  # why the search stops here, or None
+
+
+class Search:
+    """One search of one grammar on one evaluator.
+
+    `proposals` yields programs found by other means than variation, strong ones first; they are scored a few each
+    generation. `starts` are known laws to begin with. Without a budget of evaluations the search runs until its
+    law is exact or the front has settled; the caller may stop at any generation.
+    """
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        grammar: Grammar,
+        evaluator: Evaluator,
+        config: SearchConfig,
+        exact: float,
+        proposals: Iterator[Program] = iter(()),
+        starts: Sequence[Program] = (),
+        max_evaluations: int | None = None,
+    ) -> None:
+        self.evaluator = evaluator
+        self.config = config
+        self.grammar = grammar
+        self.exact = exact
+        self.front = Front(config.front_depth)
+        self._proposals: Iterator[Program] | None = proposals
+        self._starts = list(starts)
+        self._max_evaluations = max_evaluations
+        self._refine: list[Candidate] = []
+        self._refined: set[bytes] = set()
+        self._moved_at = 0  # evaluations when the front last moved
+        self._generation = 0
+        grammars = island_grammars(grammar, config.islands)
+        self.islands = [
+            Island(child, g, make_toolbox(g, evaluator, config), config)
+            for child, g in zip(rng.spawn(config.islands), grammars, strict=True)
+        ]
+
+    def generations(self) -> Iterator[State]:
+        """Run generation after generation; the last state yielded carries the reason for stopping."""
+        self._offer(self.evaluator.evaluate(self._batch([*self._starts, *trivial_laws(self.grammar)]), _DEEP), "start")
+        while True:
+            version = self.front.version
+            for island in self.islands:
+                self._generation_of(island)
+            self._propose()
+            self._refine_front()
+            self._migrate()
+            self._generation += 1
+            improved = self.front.version != version
+            if improved:
+                self._moved_at = self.evaluator.evaluations
+            reason = self._reason()
+            yield State(self._generation, self.evaluator.evaluations, self.front.pareto()[-1], improved, reason)
+            if reason:
+                return
+
+    def _generation_of(self, island: Island) -> None:
+        brood = island.ask()
+        scored = island.toolbox.map(brood.batch)
+        island.tell(scored, brood.age)
+        self._offer(scored, "evolution")
+
+    def _propose(self) -> None:
+        """Score the next proposals and let them live among the islands."""
+        if self._proposals is None:
+            return
+        programs: list[Program] = []
+        for program in self._proposals:
+            if self.grammar.is_legal(program):
+                programs.append(program)
+            if len(programs) == _PROPOSALS_PER_GENERATION:
+                break
+        else:
+            self._proposals = None
+        if programs:
+            self._share(self.evaluator.evaluate(self._batch(programs), _DEEP), "proposal")
+
+    def _refine_front(self) -> None:
+        """Try all neighbours of the laws that entered the front last, the best first."""
+        queue, self._refine = self._refine, []
+        queue = [c for c in queue if c.program.shape_key not in self._refined]
+        queue.sort(key=lambda c: (c.loss, c.complexity))
+        programs: list[Program] = []
+        for candidate in queue[:_REFINED_PER_GENERATION]:
+            self._refined.add(candidate.program.shape_key)
+            programs += [candidate.program, *neighbours(candidate.program, self.grammar)]
+        self._refine = queue[_REFINED_PER_GENERATION : 8 * _REFINED_PER_GENERATION]
+        if programs:
+            self._share(self.evaluator.evaluate(self._batch(programs), _DEEP), "refined")
+
+    def _share(self, scored: Scored, origin: str) -> None:
+        """Offer to the front, and hand what is finite to one island, as young material."""
+        self._offer(scored, origin)
+        good = np.flatnonzero(scored.loss < BAD_LOSS)
+        island = self.islands[self._generation % len(self.islands)]
+        if len(good) and island.scored is not None:
+            island.tell(scored.take(good), np.zeros(len(good), dtype=np.int64))
+
+    def _offer(self, scored: Scored, origin: str) -> None:
+        bars = {int(c): self.front.bar(int(c)) for c in np.unique(scored.complexity)}
+        bar = np.array([bars[int(c)] for c in scored.complexity])
+        rows = np.flatnonzero((scored.loss < bar) & (scored.loss < BAD_LOSS))
+        rows = rows[np.lexsort((scored.loss[rows], scored.complexity[rows]))]
+        self._refine += self.front.update(
+            Candidate(scored.batch[r], scored.loss[r], int(scored.complexity[r]), int(scored.signature[r]), origin)
+            for r in rows
+        )
+
+    def _migrate(self) -> None:
+        """Every `migrate_every` generations each island sees a few laws of the front."""
+        if len(self.islands) < 2 or self._generation % self.config.migrate_every:
+            return
+        laws = self.front.pareto()[-_MIGRANTS:]
+        for island in self.islands:
+            legal = [c for c in laws if island.grammar.is_legal(c.program)]
+            if legal:
+                scored = Scored(
+                    self._batch([c.program for c in legal]),
+                    np.array([c.loss for c in legal]),
+                    np.array([c.complexity for c in legal], dtype=np.int64),
+                    np.array([c.signature for c in legal], dtype=np.uint64),
+                )
+                island.tell(scored, np.zeros(len(legal), dtype=np.int64))
+
+    def _reason(self) -> str | None:
+        used = self.evaluator.evaluations
+        if self._max_evaluations is not None and used >= self._max_evaluations:
+            return "evaluations: the budget is used up"
+        still = used - self._moved_at
+        exact = self.front.pareto()[-1].loss <= self.exact
+        if exact and still >= self.config.exact_patience:
+            return "exact: the law meets every row to rounding, and no shorter one was found"
+        if self.config.settle and still >= self.config.patience:
+            return f"settled: the front has not moved for {still} evaluations"
+        return None
+
+    def _batch(self, programs: Sequence[Program]) -> ProgramBatch:
+        return ProgramBatch.of(programs, self.grammar.max_length)
+
+
+def island_grammars(grammar: Grammar, n: int) -> list[Grammar]:
+    """The full grammar for even islands; for odd ones the plain one without trigonometry, min and max."""
+    plain = tuple(p for p in grammar.primitives if p not in _PLAIN)
+    return [grammar if k % 2 == 0 else replace(grammar, primitives=plain, _tables={}) for k in range(n)]
+
+
+def trivial_laws(grammar: Grammar) -> list[Program]:
+    """A constant, and a straight line in each feature: something to stand on before anything is found."""
+    laws = [constant(1.0)]
+    for feature in grammar.allowed_features:
+        laws.append(apply("add", constant(0.0), apply("mul", constant(1.0), variable(feature))))
+    return [law for law in laws if grammar.is_legal(law)]
