@@ -153,7 +153,7 @@ def known_keys(cls: type = RunConfig, prefix: str = "") -> Iterator[str]:
 
 
 def _section(f: dataclasses.Field[Any]) -> type | None:
-    factory = f.default_factory
+    factory: Any = f.default_factory
     return factory if isinstance(factory, type) and dataclasses.is_dataclass(factory) else None
 
 
