@@ -78,7 +78,10 @@ def test_live_display_ends_with_the_law_and_the_reason():
     assert text.rstrip().endswith("stopped: the front has settled")
 
 
-@pytest.mark.parametrize(("tty", "term", "kind"), [(True, "xterm", LiveDisplay), (True, "dumb", PlainLines), (False, "xterm", PlainLines)])
+@pytest.mark.parametrize(
+    ("tty", "term", "kind"),
+    [(True, "xterm", LiveDisplay), (True, "dumb", PlainLines), (False, "xterm", PlainLines)],
+)
 def test_the_display_suits_the_stream(tty, term, kind, monkeypatch):
     monkeypatch.setenv("TERM", term)
     stream = io.StringIO()
