@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from operators.primitives import ALL_NAMES
 
 # Names that emitted modules use for themselves; a column of that name gets a trailing underscore.
-MODULE_NAMES: frozenset[str] = frozenset(
-    "np numpy math scipy sympy sp curve_fit X y X_fit y_fit predict fit params law local start Solution solve self "
-    "expression predictions details USED_INPUTS LAW_CONSTANTS OTHER_CONSTANTS LOCAL_FITTABLE pi fixed group_id".split()
-)
-RESERVED: frozenset[str] = (
-    frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins)) | frozenset(ALL_NAMES) | MODULE_NAMES
-)
+MODULE_NAMES = frozenset((
+    "np", "numpy", "math", "scipy", "sympy", "sp", "curve_fit", "pi", "fixed",
+    "X", "y", "X_fit", "y_fit", "predict", "fit", "params", "law", "local", "start", "group_id",
+    "Solution", "solve", "self", "expression", "predictions", "details",
+    "USED_INPUTS", "LAW_CONSTANTS", "OTHER_CONSTANTS", "LOCAL_FITTABLE",
+))  # fmt: skip
+RESERVED = MODULE_NAMES.union(keyword.kwlist, keyword.softkwlist, dir(builtins), ALL_NAMES)
 # c0, c1, ... are constants and p0, p1, ... local parameters in everything that is printed.
 _NUMBERED = re.compile(r"[cp]\d+\Z")
 _LONGEST = 40

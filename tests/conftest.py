@@ -1,4 +1,4 @@
-"""Fixtures for every test: the shared material beside the checkout, and the cases that users of other tools reported."""
+"""Fixtures for every test: the shared material beside the checkout, and the cases reported by users of other tools."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _variant(report: Mapping[str, Any], variant: str | None) -> tuple[dict[str, 
 
 
 def _build(folder: Path, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Mapping[str, Sequence[Any]]:
-    (folder / "data").mkdir(parents=True)
+    (folder / "data").mkdir(parents=True, exist_ok=True)
     text = given.get("metadata_text")
     if text is None:
         meta = {**defaults[given.get("type", "typeI")], **given.get("meta", {})}
@@ -107,7 +107,7 @@ def _table(given: Mapping[str, Any]) -> tuple[Mapping[str, Sequence[Any]], bytes
 
 
 def _cell(value: Any) -> str:
-    return value if isinstance(value, str) else "%.17g" % value
+    return value if isinstance(value, str) else format(value, ".17g")
 
 
 def _quoted(name: str) -> str:
