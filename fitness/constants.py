@@ -131,3 +131,10 @@ def in_threads(run: Callable[[int, int], None], n: int, threads: int) -> None:
     edges = np.unique(np.linspace(0, n, min(n, threads * _CHUNKS_PER_THREAD) + 1).astype(int))
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(run, edges[:-1].tolist(), edges[1:].tolist()))
+
+
+def polish(program: Program, data: Dataset, metric: str, restarts: int = 8) -> tuple[Program, float]:
+    """The thorough fit of one program, see `fitness.polish`: the program with better constants, and its loss."""
+    from fitness.polish import polish as thorough  # that module fits through this one
+
+    return thorough(program, data, metric, restarts)
