@@ -39,6 +39,7 @@ def read_scilaws(folder: Path) -> Task:
     variables = [next(v for v in inputs if v.name == name) for name in chosen.inputs]
     columns = tuple(_column(v) for v in variables)
     split = _split(meta, columns)
+    extrapolates = _extrapolates(variables, chosen.ranges, split)
     names = identifiers(chosen.inputs)
     return Task(
         task_id=meta.task_id or folder.name,
@@ -53,7 +54,7 @@ def read_scilaws(folder: Path) -> Task:
         metric=metric,
         primitives=ALL_NAMES,
         ranges=tuple(_union(v.bounds(), data) for v, data in zip(variables, chosen.ranges, strict=True)),
-        extrapolates=_extrapolates(variables, chosen.ranges, split),
+        extrapolates=extrapolates,
         rows=chosen.rows,
         grouped=meta.grouped,
         group_column=GROUP_ID if meta.grouped else None,
@@ -62,7 +63,7 @@ def read_scilaws(folder: Path) -> Task:
         columns=columns,
         context=meta.context or meta.problem_statement,
         split_text=meta.split,
-        split=split,
+        split=_along(split, chosen.inputs, extrapolates),
         priors=tuple(_prior(p) for p in meta.priors),
         notes=header.notes + chosen.notes,
         warnings=(*warnings, *_odd_ranges(variables), *_odd_caps(meta), *chosen.warnings),
@@ -148,10 +149,11 @@ def _beyond(announced: Range | None, data: Range) -> float:
     """How far an announced range goes beyond the data, as a share of the data's span; 0 within rounding."""
     if announced is None:
         return 0.0
+    span = data[1] - data[0]
     excess = max(data[0] - announced[0], announced[1] - data[1])
-    if excess <= 1e-3 * max(map(abs, data)) and excess <= 1e-3 * (data[1] - data[0] or float("inf")):
+    if excess <= 1e-3 * (span or max(map(abs, data))):
         return 0.0  # announced ranges are rounded to a few digits
-    return excess / (data[1] - data[0]) if data[1] > data[0] else float("inf")
+    return excess / span if span > 0.0 else float("inf")
 
 
 def _odd_ranges(variables: Sequence[Variable]) -> list[str]:
@@ -166,6 +168,14 @@ def _split(meta: Metadata, columns: Sequence[Column]) -> Split:
     split = read_split(meta.split, columns)
     # Sorted rows cut in two are, without groups, a test set beyond the end of the data.
     return Split("ends", split.column) if split.kind == "sorted" and not meta.grouped else split
+
+
+def _along(split: Split, inputs: Sequence[str], extrapolates: Sequence[bool]) -> Split:
+    """The split with its column corrected by the ranges: the one that ends, where the words named another."""
+    beyond = [name for name, flag in zip(inputs, extrapolates, strict=True) if flag]
+    if split.kind != "ends" or split.column in beyond:
+        return split
+    return Split("ends", beyond[0] if len(beyond) == 1 else None)
 
 
 def _prior(raw: object) -> Prior:

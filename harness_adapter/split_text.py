@@ -10,7 +10,7 @@ from harness_adapter.task import Column, Split
 _RANDOM = re.compile(r"\brandom", re.I)
 _SORTED = re.compile(r"\bsorted by\b|\b(lower|first|earlier)\s+\d+\s?%|\bforecast", re.I)
 _INTERLEAVED = re.compile(r"\binterleav|\bevery (second|third|fourth|fifth|\d+\w*)\b", re.I)
-_GROUPS = re.compile(r"\bheld[- ]out (group|cluster)|\b(group|cluster)s? (is|are) held out\b|\bwhole\b|\btrajector", re.I)
+_GROUPS = re.compile(r"\bheld[- ]out (group|cluster)|\b(group|cluster)s? (is|are) held out|\bwhole\b|\btrajector", re.I)
 _ENDS = re.compile(
     r"\b(before|after|until|later|earlier|beyond|above|below|up to|higher|lower|larger|smaller|hotter|colder"
     r"|highest|lowest|largest|smallest|ends|extremes|tails|extrapolat\w*|more than|less than|greater than)\b"

@@ -119,6 +119,6 @@ class Task:
 
     @property
     def name(self) -> str:
-        """A name fit for files: that of the task's folder or file, as submissions are named after it."""
-        stem = self.source.stem if self.kind == "table" else self.source.name
-        return re.sub(r"[^\w.-]+", "_", stem).strip("._") or "task"
+        """A name fit for files; a benchmark's submissions are named after the task's folder."""
+        name = self.source.name if self.kind == "scilaws" else self.task_id
+        return re.sub(r"[^\w.-]+", "_", name).strip("._") or "task"
