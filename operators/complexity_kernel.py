@@ -1,0 +1,272 @@
+"""C = 2*binary + unary over the tree sympy would build, for a batch of programs, without sympy.
+
+What is reproduced of sympy's automatic evaluation (1.14): like terms and like powers merge, numbers fold and are
+spread over a sum that stands alone with them, an integer power is spread over a product, ``(x**a)**b`` merges for
+integer b or \\|a\\| < 1, numbers leave ``exp`` of a sum, ``exp(k*log(x))`` is a power, odd and even functions shed a
+leading minus. FREE numbers are Floats, FIXED ones exact; `sqrt` is the power 0.5. Not reproduced: sort-key ties for
+the sign of an argument such as sin(x - y), and the rarer powers of exact numbers.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from operators.primitives import ARITY, CONST, OPCODE, VAR
+from operators.program import FIXED, FREE, LOCAL
+from operators.terms import (
+    ADD, COUNT, E_NODE, EULER, FUN, MINUS_ONE, MUL, NUM, ONE, POW, SYM,
+    add_scaled, child_of, core, expand_products, is_integer, is_number, joint, make_arena, mix, inner, node1, node2, number,
+    power_node, product_absorb, product_begin, product_end, product_number, product_power, reset, scaled, spread,
+    symbol,
+)  # fmt: skip
+
+_ADD, _SUB, _MUL, _DIV, _POW, _NEG, _INV, _SQUARE, _CUBE, _SQRT, _ABS, _EXP, _LOG = (
+    OPCODE[n] for n in "add sub mul div pow neg inv square cube sqrt abs exp log".split()
+)
+_SIN, _COS, _TAN, _ASIN, _ACOS, _ATAN, _SINH, _COSH, _TANH, _MIN, _MAX = (
+    OPCODE[n] for n in "sin cos tan asin acos atan sinh cosh tanh min max".split()
+)
+_LOCALS = 100000  # local slot k is the symbol _LOCALS + k, after every feature
+
+
+@inner
+def fold_unary(op, x):
+    """The value of a unary primitive at a number (NaN or inf where it has none)."""
+    if op == _ABS:
+        return abs(x)
+    if op == _EXP:
+        return np.exp(x)
+    if op == _LOG:
+        return np.log(x)
+    if op == _SIN:
+        return np.sin(x)
+    if op == _COS:
+        return np.cos(x)
+    if op == _TAN:
+        return np.tan(x)
+    if op == _ASIN:
+        return np.arcsin(x)
+    if op == _ACOS:
+        return np.arccos(x)
+    if op == _ATAN:
+        return np.arctan(x)
+    if op == _SINH:
+        return np.sinh(x)
+    if op == _COSH:
+        return np.cosh(x)
+    if op == _TANH:
+        return np.tanh(x)
+    return np.nan
+
+
+@inner
+def _standing_alone(a, i):
+    """A number times one sum: sympy spreads it."""
+    if a.node[i].kind == MUL and a.node[i].count == 1 and a.node[child_of(a, i, 0)].kind == ADD:
+        return spread(a, child_of(a, i, 0), a.node[i].num, a.node[i].role)
+    return i
+
+
+@inner
+def _times(a, i, j):
+    product_begin(a)
+    product_absorb(a, i)
+    product_absorb(a, j)
+    return _standing_alone(a, product_end(a))
+
+
+@inner
+def _power(a, base, exponent):
+    if is_number(a, exponent, 1.0):
+        return base
+    if is_number(a, exponent, 0.0) or is_number(a, base, 1.0):
+        return ONE
+    if a.node[exponent].kind == NUM:
+        return _number_power(a, base, exponent)
+    return node2(a, POW, 0, base, exponent)
+
+
+@inner
+def _number_power(a, base, exponent):
+    e, kind = a.node[exponent].num, a.node[base].kind
+    if kind == NUM:
+        if a.node[base].role == FREE or a.node[exponent].role == FREE or is_integer(a, exponent):
+            value = a.node[base].num ** e
+            return number(a, value, joint(a, a.node[base].role, a.node[exponent].role, value))
+    if kind == MUL:
+        product_begin(a)
+        if is_integer(a, exponent):
+            product_power(a, base, exponent)
+            return _standing_alone(a, product_end(a))
+        c = a.node[base].num
+        if abs(c) != 1.0:
+            scale = abs(c) ** e
+            product_number(a, scale, joint(a, a.node[base].role, a.node[exponent].role, scale))
+            product_power(a, scaled(a, core(a, base), np.sign(c), FIXED), exponent)
+            return product_end(a)
+    if kind == POW:
+        inner = child_of(a, base, 1)
+        if is_integer(a, exponent) or (a.node[inner].kind == NUM and abs(a.node[inner].num) < 1.0):
+            merged = spread(a, inner, e, a.node[exponent].role)
+            return power_node(a, child_of(a, base, 0), merged)
+    return node2(a, POW, 0, base, exponent)
+
+
+@inner
+def _log_inside(a, i):
+    """v where node i is log(v), else -1."""
+    return child_of(a, i, 0) if a.node[i].kind == FUN and a.node[i].op == _LOG else -1
+
+
+@inner
+def _exp(a, u):
+    if a.node[u].kind == NUM:
+        if a.node[u].role == FREE or a.node[u].num == 0.0:
+            return number(a, np.exp(a.node[u].num), a.node[u].role)
+        return node2(a, POW, 0, E_NODE, u)
+    if a.node[u].kind == ADD:
+        return _exp_of_sum(a, u)
+    inside = _log_inside(a, core(a, u))
+    if inside >= 0:
+        return _power(a, inside, number(a, a.node[u].num, a.node[u].role) if a.node[u].kind == MUL else ONE)
+    return node2(a, POW, 0, E_NODE, u)
+
+
+@inner
+def _exp_of_sum(a, u):
+    """exp(x + 1.5 + 2*log(y)) is 4.48*y**2*exp(x)."""
+    rest, out = u, ONE
+    if a.node[u].num != 0.0 and a.node[u].role == FREE:
+        out = number(a, np.exp(a.node[u].num), FREE)
+        rest = add_scaled(a, rest, number(a, a.node[u].num, FREE), -1.0, FIXED)
+    for k in range(a.node[u].first, a.node[u].first + a.node[u].count):
+        inside = _log_inside(a, a.pool[k].child)
+        if inside >= 0:
+            out = _times(a, out, _power(a, inside, number(a, a.pool[k].coef, a.pool[k].role)))
+            rest = add_scaled(a, rest, a.pool[k].child, -a.pool[k].coef, a.pool[k].role)
+    if a.node[rest].kind == NUM:
+        return out if a.node[rest].num == 0.0 else _times(a, out, node2(a, POW, 0, E_NODE, rest))
+    return _times(a, out, node2(a, POW, 0, E_NODE, rest))
+
+
+@inner
+def _sheds_minus(a, u):
+    """Would sympy pull a minus sign out of the argument u of an odd or even function?"""
+    if a.node[u].kind == NUM or a.node[u].kind == MUL:
+        return a.node[u].num < 0.0
+    if a.node[u].kind != ADD:
+        return False
+    minus, first_negative = 0, False
+    for k in range(a.node[u].first, a.node[u].first + a.node[u].count):
+        negative = a.pool[k].coef < 0.0
+        minus += negative
+        if k == a.node[u].first:
+            first_negative = negative
+    n = a.node[u].count + (a.node[u].num != 0.0)
+    minus += a.node[u].num < 0.0
+    return 2 * minus > n or (2 * minus == n and first_negative)
+
+
+@inner
+def _function(a, op, u):
+    if op == _EXP:
+        return _exp(a, u)
+    if a.node[u].kind == NUM and (a.node[u].role == FREE or a.node[u].num == 0.0 or (op == _LOG and a.node[u].num == 1.0)):
+        return number(a, fold_unary(op, a.node[u].num), a.node[u].role)
+    odd = op == _SIN or op == _TAN or op == _ASIN or op == _ATAN or op == _SINH or op == _TANH
+    even = op == _COS or op == _COSH or op == _ABS
+    if (odd or even) and _sheds_minus(a, u):
+        positive = node1(a, FUN, op, spread(a, u, -1.0, FIXED))
+        return scaled(a, positive, -1.0, FIXED) if odd else positive
+    return node1(a, FUN, op, u)
+
+
+@inner
+def _extremum(a, op, i, j):
+    if a.node[i].kind == NUM and a.node[j].kind == NUM:
+        value = min(a.node[i].num, a.node[j].num) if op == _MIN else max(a.node[i].num, a.node[j].num)
+        return number(a, value, joint(a, a.node[i].role, a.node[j].role, value))
+    return i if a.node[i].hash == a.node[j].hash else node2(a, FUN, op, i, j)
+
+
+@inner
+def _binary(a, op, i, j):
+    if op == _ADD:
+        return _standing_alone(a, add_scaled(a, i, j, 1.0, FIXED))
+    if op == _SUB:
+        return _standing_alone(a, add_scaled(a, i, j, -1.0, FIXED))
+    if op == _MUL:
+        return _times(a, i, j)
+    if op == _DIV:
+        return _times(a, i, _power(a, j, MINUS_ONE))
+    if op == _POW:
+        return _power(a, i, j)
+    return _extremum(a, op, i, j)
+
+
+@inner
+def _unary(a, op, u):
+    if op == _NEG:
+        return _times(a, MINUS_ONE, u)
+    if op == _INV:
+        return _power(a, u, MINUS_ONE)
+    if op == _SQUARE:
+        return _power(a, u, number(a, 2.0, FIXED))
+    if op == _CUBE:
+        return _power(a, u, number(a, 3.0, FIXED))
+    if op == _SQRT:
+        return _power(a, u, number(a, 0.5, FREE))
+    return _function(a, op, u)
+
+
+@inner
+def count_one(a, code, arg, value, length, stack):
+    """C of one program; -1 when the arena is too small or a constant part has no real value."""
+    reset(a, COUNT)
+    sp = 0
+    for i in range(length):
+        c = code[i]
+        if c == VAR:
+            node = symbol(a, arg[i], 0.0)
+        elif c == CONST:
+            node = symbol(a, _LOCALS + arg[i], 0.0) if arg[i] >= LOCAL else number(a, value[i], arg[i])
+        elif ARITY[c] == 1:
+            sp -= 1
+            node = _unary(a, c, stack[sp])
+        else:
+            sp -= 2
+            node = _binary(a, c, stack[sp], stack[sp + 1])
+        if a.state[0].bad:
+            return -1
+        stack[sp] = node
+        sp += 1
+    return a.node[stack[0]].cost
+
+
+@inner
+def count_plain(code, length):
+    """C of the tree as it stands, the fallback for a program the arena cannot hold."""
+    total = 0
+    for i in range(length):
+        c = code[i]
+        if c == _INV or c == _SQUARE or c == _CUBE or c == _SQRT or c == _NEG:
+            total += 2
+        elif c > VAR:
+            total += 2 if ARITY[c] == 2 else 1
+            if c == _SUB or c == _DIV:
+                total += 2
+    return total
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def count_batch(code, arg, value, length, out):
+    """out[p] = C of program p of the batch (code, arg, value) (P, L), length (P,)."""
+    width = code.shape[1]
+    a = make_arena(width)
+    stack = np.zeros(width + 2, np.int64)
+    for p in range(len(length)):
+        c = count_one(a, code[p], arg[p], value[p], length[p], stack)
+        out[p] = c if c >= 0 else count_plain(code[p], length[p])

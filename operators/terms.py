@@ -1,0 +1,492 @@
+"""Sums and products of one program as n-ary terms: the arena that counting and simplification are built on.
+
+A program is read bottom-up into nodes of an arena. Equal nodes have equal 64-bit hashes, so like terms and like
+powers are found by comparing two numbers. The layers never call upwards (no recursion, which numba caches badly)::
+
+    number, symbol   <   add_scaled (sums)   <   multiply (products of powers)   <   powers and functions
+
+========  =============================  =====================================  ==================
+kind      children                       coef of each child                     num, role
+========  =============================  =====================================  ==================
+NUM                                                                             the number
+SYM                                                                             start (of a local)
+FUN       operands                                                              op = opcode
+POW       base, exponent
+MUL       factors (never NUM, MUL)                                              the coefficient
+ADD       terms (never NUM, ADD(1), ..)  coefficient, with its own role         the constant term
+========  =============================  =====================================  ==================
+
+Two readers share the arena. COUNT obeys sympy's automatic evaluation (`operators.complexity`), LAW the
+value-keeping rules of `operators.simplify`; `state[0].mode` says which. A kernel module: arrays in, arrays out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from operators.program import FIXED, FREE
+
+NUM, SYM, FUN, POW, MUL, ADD = 0, 1, 2, 3, 4, 5
+COUNT, LAW = 0, 1
+inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)  # for functions only kernels call: less to compile
+EULER = -1  # the symbol e: exp(u) is the power e**u
+E_NODE, ONE, MINUS_ONE = 0, 1, 2  # nodes every arena begins with
+
+
+_NODE = np.dtype([
+    ("kind", "i8"), ("op", "i8"), ("num", "f8"), ("role", "i8"), ("hash", "u8"), ("shape", "u8"), ("cost", "i8"),
+    ("first", "i8"), ("count", "i8"),
+])  # fmt: skip
+_CHILD = np.dtype([("child", "i8"), ("coef", "f8"), ("role", "i8")])
+_WORK = np.dtype([("term", "i8"), ("coef", "f8"), ("role", "i8"), ("base", "i8"), ("exponent", "i8")])
+_STATE = np.dtype([
+    ("nodes", "i8"), ("pooled", "i8"), ("mode", "i8"), ("bad", "i8"),
+    ("n_sum", "i8"), ("constant", "f8"), ("constant_role", "i8"),
+    ("n_product", "i8"), ("coefficient", "f8"), ("coefficient_role", "i8"),
+])  # fmt: skip
+
+
+class Arena(NamedTuple):
+    """Record arrays (few arguments, so that numba compiles fast): nodes, their child lists, the sum and the product
+    being built, and one record of counters."""
+
+    node: NDArray[np.void]
+    pool: NDArray[np.void]
+    work: NDArray[np.void]
+    state: NDArray[np.void]
+
+
+@inner
+def make_arena(width):
+    """An arena for programs of up to `width` nodes."""
+    return Arena(
+        np.zeros(16 * width + 64, _NODE),
+        np.zeros(min(width * width, 60000) + 16 * width + 256, _CHILD),
+        np.zeros(4 * width + 64, _WORK),
+        np.zeros(1, _STATE),
+    )
+
+
+@inner
+def reset(a, mode):
+    """Empty the arena for the next program."""
+    a.state[0].nodes, a.state[0].pooled, a.state[0].mode, a.state[0].bad = 0, 0, mode, 0
+    symbol(a, EULER, 0.0)
+    number(a, 1.0, FIXED)
+    number(a, -1.0, FIXED)
+
+
+@inner
+def mix(h):
+    """A 64-bit hash of a 64-bit number (the finaliser of splitmix64, Steele et al. 2014)."""
+    h = np.uint64(h) + np.uint64(0x9E3779B97F4A7C15)
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
+
+
+@inner
+def number_hash(a, value, role):
+    bits = np.float64(value + 0.0).view(np.uint64)  # -0.0 and 0.0 are one number
+    return mix(bits + np.uint64(role) * np.uint64(0x5851F42D4C957F2D))
+
+
+@inner
+def masked(a, value, role):
+    """The part of a number that belongs to the shape of a law: FREE values do not."""
+    return number_hash(a, 0.5 if role == FREE else value, role)
+
+
+@inner
+def new_node(a, kind, op, num, role, first, count):
+    """Append a node over pool[first : first + count] and compute its hashes and its cost; returns its index."""
+    i = a.state[0].nodes
+    if i >= len(a.node) - 1:
+        a.state[0].bad = 1
+        return i
+    a.state[0].nodes = i + 1
+    a.node[i].kind, a.node[i].op, a.node[i].num, a.node[i].role, a.node[i].first, a.node[i].count = kind, op, num, role, first, count
+    seed = mix(np.uint64(kind) * np.uint64(1000003) + np.uint64(op + 7))
+    h, s, cost = seed + number_hash(a, num, role), seed + masked(a, num, role), 0
+    ordered = kind == POW or kind == FUN
+    for k in range(count):
+        j = first + k
+        c = a.pool[j].child
+        hc, sc = a.node[c].hash, a.node[c].shape
+        if kind == ADD:
+            hc = mix(hc ^ number_hash(a, a.pool[j].coef, a.pool[j].role))
+            sc = mix(sc ^ masked(a, a.pool[j].coef, a.pool[j].role))
+        if ordered:
+            h, s = mix(h) + hc, mix(s) + sc
+        else:
+            h, s = h + mix(hc), s + mix(sc)
+        cost += a.node[c].cost
+    a.node[i].hash, a.node[i].shape = mix(h), mix(s)
+    a.node[i].cost = cost + own_cost(a, kind, num, role, first, count)
+    return i
+
+
+@inner
+def is_one(value, role):
+    return value == 1.0 and role == FIXED
+
+
+@inner
+def is_zero(value, role):
+    return value == 0.0
+
+
+@inner
+def own_cost(a, kind, num, role, first, count):
+    """What one node adds to C = 2 binary + unary beside its children."""
+    if kind == FUN:
+        return 1 if count == 1 else 2 * (count - 1)
+    if kind == POW:
+        return 1 if a.node[a.pool[first].child].op == EULER and a.node[a.pool[first].child].kind == SYM else 2
+    if kind == MUL:
+        return 2 * (count - 1 + (0 if is_one(num, role) else 1))
+    if kind == ADD:
+        nodes = count - 1 + (0 if is_zero(num, role) else 1)
+        for k in range(first, first + count):
+            if not is_one(a.pool[k].coef, a.pool[k].role):
+                nodes += 1
+        return 2 * nodes
+    return 0
+
+
+@inner
+def number(a, value, role):
+    if not math.isfinite(value):
+        a.state[0].bad = 1
+    return new_node(a, NUM, 0, value + 0.0, role, 0, 0)
+
+
+@inner
+def symbol(a, op, start):
+    return new_node(a, SYM, op, start, 0, 0, 0)
+
+
+@inner
+def pool_push(a, child, coef, role):
+    j = a.state[0].pooled
+    if j >= len(a.pool) - 1:
+        a.state[0].bad = 1
+        return
+    a.pool[j].child, a.pool[j].coef, a.pool[j].role = child, coef, role
+    a.state[0].pooled = j + 1
+
+
+@inner
+def node1(a, kind, op, child):
+    first = a.state[0].pooled
+    pool_push(a, child, 1.0, FIXED)
+    return new_node(a, kind, op, 0.0, 0, first, 1)
+
+
+@inner
+def node2(a, kind, op, left, right):
+    first = a.state[0].pooled
+    pool_push(a, left, 1.0, FIXED)
+    pool_push(a, right, 1.0, FIXED)
+    return new_node(a, kind, op, 0.0, 0, first, 2)
+
+
+@inner
+def child_of(a, i, k):
+    return a.pool[a.node[i].first + k].child
+
+
+@inner
+def is_number(a, i, value):
+    """Is node i the structural (FIXED) number `value`?"""
+    return a.node[i].kind == NUM and a.node[i].role == FIXED and a.node[i].num == value
+
+
+@inner
+def is_integer(a, i):
+    """Is node i a structural integer of a size that may be expanded?"""
+    return a.node[i].kind == NUM and a.node[i].role == FIXED and a.node[i].num == np.rint(a.node[i].num) and abs(a.node[i].num) <= 64
+
+
+@inner
+def is_simple(value):
+    """A number that stays structural when it arises by folding: a small ratio, or one times pi."""
+    for unit in (1.0, math.pi):
+        for d in (1, 2, 3, 4, 5, 6, 8, 10, 12):
+            n = value / unit * d
+            if abs(n) <= 64 and abs(n - np.rint(n)) <= 1e-14 * max(1.0, abs(n)):
+                return True
+    return False
+
+
+@inner
+def joint(a, role1, role2, value):
+    """Role of a number folded from two numbers: structural only while it is simple."""
+    if role1 == FREE or role2 == FREE:
+        return FREE
+    if a.state[0].mode == COUNT or is_simple(value):
+        return FIXED
+    return FREE
+
+
+# Sums ---------------------------------------------------------------------------------------------------------------
+
+
+@inner
+def without_coefficient(a, i):
+    """Node i (a MUL with a coefficient) as the same product with coefficient 1."""
+    if a.node[i].count == 1:
+        return child_of(a, i, 0)
+    return new_node(a, MUL, 0, 1.0, FIXED, a.node[i].first, a.node[i].count)
+
+
+@inner
+def sum_begin(a):
+    a.state[0].n_sum = 0
+    a.state[0].constant, a.state[0].constant_role = 0.0, FIXED
+
+
+@inner
+def sum_constant(a, value, role):
+    total = a.state[0].constant + value
+    if a.state[0].constant == 0.0 and a.state[0].constant_role == FIXED:
+        a.state[0].constant_role = role
+    elif value != 0.0 or role != FIXED:
+        a.state[0].constant_role = joint(a, a.state[0].constant_role, role, total)
+    a.state[0].constant = total
+
+
+@inner
+def sum_term(a, term, coef, role):
+    """Add coef * term to the sum being built; like terms merge."""
+    n = a.state[0].n_sum
+    for k in range(n):
+        if a.node[a.work[k].term].hash == a.node[term].hash:
+            total = a.work[k].coef + coef
+            a.work[k].role = joint(a, a.work[k].role, role, total)
+            a.work[k].coef = total
+            return
+    if n >= len(a.work):
+        a.state[0].bad = 1
+        return
+    a.work[n].term, a.work[n].coef, a.work[n].role = term, coef, role
+    a.state[0].n_sum = n + 1
+
+
+@inner
+def sum_absorb(a, i, coef, role):
+    """Add coef * node i to the sum being built: a sum is spread over its terms, a product gives its coefficient."""
+    kind = a.node[i].kind
+    if kind == NUM:
+        v = coef * a.node[i].num
+        sum_constant(a, v, joint(a, role, a.node[i].role, v))
+    elif kind == ADD:
+        for k in range(a.node[i].first, a.node[i].first + a.node[i].count):
+            v = coef * a.pool[k].coef
+            sum_term(a, a.pool[k].child, v, joint(a, role, a.pool[k].role, v))
+        v = coef * a.node[i].num
+        if v != 0.0:
+            sum_constant(a, v, joint(a, role, a.node[i].role, v))
+    elif kind == MUL and not is_one(a.node[i].num, a.node[i].role):
+        v = coef * a.node[i].num
+        r = joint(a, role, a.node[i].role, v)
+        sum_term(a, without_coefficient(a, i), v, r)
+    else:
+        sum_term(a, i, coef, role)
+
+
+@inner
+def sum_end(a):
+    """The finished sum as a node: a number, one scaled term, or an ADD."""
+    first = a.state[0].pooled
+    for k in range(a.state[0].n_sum):
+        if not is_zero(a.work[k].coef, a.work[k].role):
+            pool_push(a, a.work[k].term, a.work[k].coef, a.work[k].role)
+    count = a.state[0].pooled - first
+    if count == 0:
+        return number(a, a.state[0].constant, a.state[0].constant_role)
+    if count == 1 and a.state[0].constant == 0.0:
+        a.state[0].pooled = first
+        return scaled(a, a.pool[first].child, a.pool[first].coef, a.pool[first].role)
+    return new_node(a, ADD, 0, a.state[0].constant, a.state[0].constant_role, first, count)
+
+
+@inner
+def scaled(a, i, coef, role):
+    """coef * node i, where node i has no coefficient of its own."""
+    if is_one(coef, role):
+        return i
+    if a.node[i].kind == MUL:
+        return new_node(a, MUL, 0, coef, role, a.node[i].first, a.node[i].count)
+    first = a.state[0].pooled
+    pool_push(a, i, 1.0, FIXED)
+    return new_node(a, MUL, 0, coef, role, first, 1)
+
+
+@inner
+def add_scaled(a, i, j, coef, role):
+    """Node i + coef * node j."""
+    sum_begin(a)
+    sum_absorb(a, i, 1.0, FIXED)
+    sum_absorb(a, j, coef, role)
+    return sum_end(a)
+
+
+@inner
+def spread(a, i, coef, role):
+    """coef * node i with the number spread over the terms of a sum."""
+    if coef == 0.0:
+        return number(a, 0.0, role)
+    if is_one(coef, role):
+        return i
+    sum_begin(a)
+    sum_absorb(a, i, coef, role)
+    return sum_end(a)
+
+
+# Products -----------------------------------------------------------------------------------------------------------
+
+
+@inner
+def product_begin(a):
+    a.state[0].n_product = 0
+    a.state[0].coefficient, a.state[0].coefficient_role = 1.0, FIXED
+
+
+@inner
+def product_number(a, value, role):
+    total = a.state[0].coefficient * value
+    if is_one(a.state[0].coefficient, a.state[0].coefficient_role):
+        a.state[0].coefficient_role = role
+    elif not is_one(value, role):
+        a.state[0].coefficient_role = joint(a, a.state[0].coefficient_role, role, total)
+    a.state[0].coefficient = total
+
+
+@inner
+def same_direction(a, e, f):
+    """Do two exponents add up to one term (2 and 3, y and 3*y), as sympy asks before it merges like powers?"""
+    if a.node[e].kind == NUM or a.node[f].kind == NUM:
+        return a.node[e].kind == a.node[f].kind
+    return a.node[core(a, e)].hash == a.node[core(a, f)].hash
+
+
+@inner
+def core(a, i):
+    """Node i without its coefficient."""
+    return without_coefficient(a, i) if a.node[i].kind == MUL and not is_one(a.node[i].num, a.node[i].role) else i
+
+
+@inner
+def product_power(a, base, exponent):
+    """Multiply the product being built by base ** exponent; like powers merge."""
+    n = a.state[0].n_product
+    for k in range(n):
+        if a.node[a.work[k].base].hash == a.node[base].hash and (a.state[0].mode == LAW or same_direction(a, a.work[k].exponent, exponent)):
+            a.work[k].exponent = add_scaled(a, a.work[k].exponent, exponent, 1.0, FIXED)
+            return
+    if n >= len(a.work):
+        a.state[0].bad = 1
+        return
+    a.work[n].base, a.work[n].exponent = base, exponent
+    a.state[0].n_product = n + 1
+
+
+@inner
+def product_absorb(a, i):
+    """Multiply the product being built by node i, factor by factor."""
+    if a.node[i].kind == NUM:
+        product_number(a, a.node[i].num, a.node[i].role)
+    elif a.node[i].kind == MUL:
+        product_number(a, a.node[i].num, a.node[i].role)
+        for k in range(a.node[i].first, a.node[i].first + a.node[i].count):
+            product_factor(a, a.pool[k].child)
+    else:
+        product_factor(a, i)
+
+
+@inner
+def product_factor(a, i):
+    if a.node[i].kind == POW:
+        product_power(a, child_of(a, i, 0), child_of(a, i, 1))
+    else:
+        product_power(a, i, ONE)
+
+
+@inner
+def power_node(a, base, exponent):
+    """base ** exponent as a node, nothing merged: the caller has split base and exponent."""
+    if is_number(a, exponent, 1.0):
+        return base
+    if a.node[base].kind == NUM and a.node[exponent].kind == NUM:
+        return number(a, a.node[base].num ** a.node[exponent].num, FREE)
+    return node2(a, POW, 0, base, exponent)
+
+
+@inner
+def expand_products(a):
+    """Where a factor of the product being built is (c*u*v)**n, n an integer: split it into its own factors."""
+    k = 0
+    while k < a.state[0].n_product:
+        base, exponent = a.work[k].base, a.work[k].exponent
+        if a.node[base].kind != MUL or not is_integer(a, exponent):
+            k += 1
+            continue
+        last = a.state[0].n_product - 1
+        a.work[k].base, a.work[k].exponent = a.work[last].base, a.work[last].exponent
+        a.state[0].n_product = last
+        n = a.node[exponent].num
+        value = a.node[base].num ** n
+        product_number(a, value, joint(a, a.node[base].role, a.node[base].role, value))
+        for j in range(a.node[base].first, a.node[base].first + a.node[base].count):
+            factor = a.pool[j].child
+            if a.node[factor].kind == POW:
+                product_power(a, child_of(a, factor, 0), spread(a, child_of(a, factor, 1), n, FIXED))
+            else:
+                product_power(a, factor, exponent)
+        k = 0
+
+
+@inner
+def merge_number_powers(a):
+    """2.5**x * 1.5**x -> 3.75**x (positive numeric bases) in the product being built."""
+    for k in range(a.state[0].n_product):
+        if a.node[a.work[k].base].kind != NUM or a.node[a.work[k].base].num <= 0.0:
+            continue
+        for j in range(a.state[0].n_product - 1, k, -1):
+            if a.node[a.work[j].base].kind == NUM and a.node[a.work[j].base].num > 0 and a.node[a.work[j].exponent].hash == a.node[a.work[k].exponent].hash:
+                value = a.node[a.work[k].base].num * a.node[a.work[j].base].num
+                a.work[k].base = number(a, value, joint(a, a.node[a.work[k].base].role, a.node[a.work[j].base].role, value))
+                last = a.state[0].n_product - 1
+                a.work[j].base, a.work[j].exponent = a.work[last].base, a.work[last].exponent
+                a.state[0].n_product = last
+
+
+@inner
+def product_end(a):
+    """The finished product as a node: a number, one factor, or a MUL (coefficient kept apart from a sum)."""
+    expand_products(a)
+    merge_number_powers(a)
+    kept = 0
+    for k in range(a.state[0].n_product):
+        if a.node[a.work[k].exponent].kind == NUM and a.node[a.work[k].exponent].num == 0.0:
+            continue
+        factor = power_node(a, a.work[k].base, a.work[k].exponent)
+        if a.node[factor].kind == NUM:
+            product_number(a, a.node[factor].num, a.node[factor].role)
+            continue
+        a.work[kept].base = factor
+        kept += 1
+    if kept == 0 or a.state[0].coefficient == 0.0:
+        return number(a, a.state[0].coefficient, a.state[0].coefficient_role)
+    if kept == 1:
+        return scaled(a, a.work[0].base, a.state[0].coefficient, a.state[0].coefficient_role)
+    first = a.state[0].pooled
+    for k in range(kept):
+        pool_push(a, a.work[k].base, 1.0, FIXED)
+    return new_node(a, MUL, 0, a.state[0].coefficient, a.state[0].coefficient_role, first, kept)
