@@ -8,10 +8,6 @@ from pathlib import Path
 
 import yaml
 
-from operators.errors import InputError, nearest
-
-PREFIX = "example:"
-
 
 @dataclass(frozen=True)
 class Example:
@@ -33,13 +29,3 @@ def listing() -> tuple[Example, ...]:
     """All examples, in the order of the index."""
     index = yaml.safe_load((folder() / "index.yaml").read_text(encoding="utf-8"))
     return tuple(Example(name=name, **about) for name, about in index.items())
-
-
-def resolve(task: str) -> str:
-    """``example:NAME`` as the path of its folder; any other text unchanged. Raises InputError for unknown names."""
-    if not task.startswith(PREFIX):
-        return task
-    name, known = task.removeprefix(PREFIX), [example.name for example in listing()]
-    if name not in known:
-        raise InputError(f"unknown example {name!r}; bundled are {', '.join(known)}{nearest(name, known)}")
-    return str(folder() / name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ _TABLE = ("target", "inputs", "ignore", "metric", "group", "sep", "decimal")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes that score candidates.")
 @click.option("--harness", type=_FOLDER, metavar="DIR", help="A SciLaws-Bench checkout or its harness folder.")
 @click.option("--resume", type=_FOLDER, metavar="RUN", help="Continue the run in this folder.")
-@click.option("--target", metavar="COLUMN", help="CSV: the column to explain.  [default: the first]")
+@click.option("--target", metavar="COLUMN", help="CSV: the column to explain.  [default: one called y or target, else the first]")
 @click.option("--inputs", metavar="A,B", help="CSV: the columns a law may use.  [default: all other numeric ones]")
 @click.option("--ignore", metavar="A,B", help="CSV: columns to leave out.")
 @click.option("--metric", metavar="NAME", help="CSV: what to minimise.  [default: rmse]")
@@ -37,23 +38,20 @@ def run(task: str, **options: Any) -> int:
     example:NAME (see `evolve examples`). Command line > --config > preset > defaults.
     """
     from evolve import config
-    from evolve.examples import resolve
     from evolve.options import RunOptions
+    from harness_adapter.options import ReadOptions
 
+    began = time.monotonic()
     flags = {key: options[key] for key in ("seed", "time", "evaluations", "workers")}
     settings = config.load(options["preset"], options["file"], options["settings"], flags)
-    table = {key: options[key] for key in _TABLE if options[key] is not None}
     chosen = RunOptions(
         config=config.with_seed(settings),
         out=options["out"],
         resume=options["resume"],
         harness=options["harness"],
-        table=table,
+        read=ReadOptions.of({key: options[key] for key in _TABLE if options[key] is not None}),
+        began=began,
     )
-    return _run(resolve(task), chosen)
+    from evolve.run import run as run_task  # numba and scipy come with it: after everything a typing error could stop
 
-
-def _run(task: str, options: Any) -> int:
-    from evolve.run import run as run_task
-
-    return int(run_task(task, options).exit_code)
+    return run_task(task, chosen).exit_code
