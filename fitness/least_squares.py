@@ -134,11 +134,10 @@ def solve_scaled(A, g, use, damping, k, L, d):  # type: ignore[no-untyped-def]
 
 @kernel
 def shift(code, length, plan, base, d, value):  # type: ignore[no-untyped-def]
-    """value = base + d at every fitted constant."""
+    """value = base, with d added at every fitted constant."""
     for i in range(length):
         p = plan[PARAM, i]
-        if code[i] == CONST and p >= 0:
-            value[i] = base[i] + d[p]
+        value[i] = base[i] + d[p] if code[i] == CONST and p >= 0 else base[i]
 
 
 @kernel
