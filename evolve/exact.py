@@ -11,7 +11,7 @@ F64 = NDArray[np.float64]
 
 _MOST_DECIMALS = 12
 _FINE = 1e-6  # a quantum coarser than this, relative to the spread of y, is resolution of a measurement, not rounding
-_ARITHMETIC = 1e-11  # what float64 descent reaches, relative to the size of y
+_ARITHMETIC = 1e-10  # what float64 descent reaches, relative to the spread of y
 
 
 def quantum(y: F64) -> float:

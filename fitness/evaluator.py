@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fitness.constants import fit
 from fitness.data import Dataset
+from fitness.metrics import BAD_LOSS
 from fitness.score import Scored
 from operators.complexity import complexities
-from operators.program import ProgramBatch
+from operators.primitives import ARITY, CONST
+from operators.program import FIXED, ProgramBatch
+
+_AMPLIFIED = 1e9
 
 
 class Evaluator(Protocol):
@@ -35,12 +42,35 @@ class InProcessEvaluator:
         self.metric = metric
         self.threads = threads
         self.evaluations = 0
+        self._largest = _largest_constant(data)
 
     def evaluate(self, batch: ProgramBatch, iterations: int) -> Scored:
         self.evaluations += len(batch)
         fitted = fit(batch, self.data, self.metric, max_iterations=iterations, threads=self.threads)
         best = ProgramBatch(batch.code, batch.arg, fitted.value, batch.length)
-        return Scored(best, fitted.loss, complexities(best), fitted.signature)
+        loss = np.where(_runaway(best, self._largest), BAD_LOSS, fitted.loss)
+        return Scored(best, loss, _search_complexity(best), fitted.signature)
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def _largest_constant(data: Dataset) -> float:
+    """A fitted constant beyond this amplifies rounding errors: ``1e14*(x - x*x/x)`` is noise, not a law."""
+    spread = np.std(data.X, axis=1)
+    smallest = float(np.min(spread[spread > 0.0], initial=1.0))
+    return _AMPLIFIED * max(1.0, float(np.max(np.abs(data.y)))) * max(1.0, 1.0 / smallest) ** 2
+
+
+def _runaway(batch: ProgramBatch, largest: float) -> NDArray[np.bool_]:
+    within = np.arange(batch.width) < batch.length[:, None]
+    fitted = within & (batch.code == CONST) & (batch.arg != FIXED)
+    return np.any(fitted & (np.abs(batch.value) > largest), axis=1)
+
+
+def _search_complexity(batch: ProgramBatch) -> NDArray[np.int64]:
+    """C, but never less than the operations written down: terms that cancel must not come for free."""
+    within = np.arange(batch.width) < batch.length[:, None]
+    arity = np.where(within, ARITY[batch.code], 0)
+    written = 2 * np.count_nonzero(arity == 2, axis=1) + np.count_nonzero(arity == 1, axis=1)
+    return np.maximum(complexities(batch), written)
