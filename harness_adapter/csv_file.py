@@ -13,13 +13,24 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness_adapter.dialect import BLANKS, SEPARATORS, Dialect, encoding_of, records, skip_comments
+from harness_adapter.dialect import (
+    BLANKS,
+    FALLBACK,
+    SEPARATORS,
+    Dialect,
+    encoding_of,
+    is_number,
+    open_text,
+    records,
+    unmarked,
+)
 from operators.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -32,8 +43,6 @@ MISSING_MARKS = frozenset((
     "n/a", "N/A", "#N/A", "<NA>", "NAN", "NaT", "null", "NULL", "None", "none", "missing", "Missing",
     "-", "--", "?", ".", "*", "#DIV/0!", "#VALUE!", "#NUM!", "#REF!",
 ))  # fmt: skip
-# The encoding of spreadsheets' exports that are not UTF-8.
-FALLBACK = "cp1252"
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?\Z")
 
 
@@ -110,11 +119,10 @@ class CsvFile:
     def line(self, row: int) -> int:
         """The line of the file that holds data row `row` (0-based); found by reading the file again."""
         dialect = self.header.dialect
-        with _open(self.header.path, dialect.encoding) as handle:
-            skipped = skip_comments(handle)
+        with open_text(self.header.path, dialect) as handle:
             for number, (line, _) in enumerate(records(handle, dialect.sep)):
                 if number == row + 1:
-                    return skipped + line
+                    return dialect.skip + line
         raise IndexError(row)
 
     def text_found(self, numbers: Numbers) -> str:
@@ -162,20 +170,16 @@ def _as_input_error(path: Path) -> Iterator[None]:
         raise InputError(f"{path} is not a CSV table: {error}") from None
 
 
-def _open(path: Path, encoding: str) -> TextIO:
-    return path.open(encoding=encoding, newline="")
-
-
 def _header(path: Path, dialect: Dialect) -> Header:
-    with _open(path, dialect.encoding) as handle:
-        skipped = skip_comments(handle)
-        first = next(records(handle, dialect.sep), None)
+    with open_text(path, dialect) as handle:
+        lines: Iterable[str] = [unmarked(handle.readline())] if dialect.marked else handle
+        first = next(records(lines, dialect.sep), None)
     if first is None:
         raise InputError(f"{path} is empty; expected a header line and rows of numbers")
     names = tuple(first[1])
-    if all(_is_number(cell, dialect.decimal) for cell in names):
+    if all(is_number(cell, dialect.decimal) for cell in names):
         raise InputError(f"{path} has no header: its first line is {listed(names)}; add a line of column names")
-    notes = [f"{path.name}: {skipped} leading comment line(s) skipped"] if skipped else []
+    notes = [f"{path.name}: {dialect.skip} leading comment line(s) skipped"] if dialect.skip else []
     if dialect.encoding == FALLBACK:
         notes.append(f"{path.name} is not UTF-8; read as Windows-1252")
     return Header(path, dialect, names, tuple(notes))
@@ -190,9 +194,8 @@ def _body(header: Header) -> pd.DataFrame:
     options: dict[str, Any] = {"sep": r"\s+" if blanks else dialect.sep, "skipinitialspace": not blanks}
     if tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1):
         options["float_precision"] = "round_trip"  # later versions always round as Python does
-    with _open(header.path, dialect.encoding) as handle, warnings.catch_warnings():
+    with open_text(header.path, dialect) as handle, warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        skip_comments(handle)
         next(records(handle, dialect.sep))
         try:
             frame: pd.DataFrame = pd.read_csv(
@@ -208,12 +211,11 @@ def _body(header: Header) -> pd.DataFrame:
 
 def _ragged(header: Header) -> str | None:
     width, dialect = len(header.names), header.dialect
-    with _open(header.path, dialect.encoding) as handle:
-        skipped = skip_comments(handle)
-        for line, cells in records(handle, dialect.sep):
+    with open_text(header.path, dialect) as handle:
+        for line, cells in islice(records(handle, dialect.sep), 1, None):
             if len(cells) > width:
                 return (
-                    f"{header.path}: line {skipped + line} has {len(cells)} cells, the header has {width} "
+                    f"{header.path}: line {dialect.skip + line} has {len(cells)} cells, the header has {width} "
                     f"({dialect.spoken}); quote cells that hold the separator"
                 )
     return None
@@ -239,17 +241,9 @@ def _number(cell: str, decimal: str) -> float | None:
     """The number a cell holds (NaN when it is missing), or None for a text."""
     if cell.strip() in MISSING:
         return math.nan
-    if "_" in cell:  # Python reads 1_000 as a number, no table means it
+    if not is_number(cell, decimal):
         return None
-    try:
-        return float(cell.replace(",", ".") if decimal == "," else cell)
-    except ValueError:
-        return None
-
-
-def _is_number(cell: str, decimal: str) -> bool:
-    number = _number(cell, decimal)
-    return number is not None and not math.isnan(number)
+    return float(cell.replace(",", ".") if decimal == "," else cell)
 
 
 def _is_missing(cell: object) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TextIO
 
@@ -17,6 +18,8 @@ SEPARATORS: tuple[str, ...] = (",", ";", "\t", "|", BLANKS)
 _NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", BLANKS: "blanks"}
 _SPOKEN = {name: sep for sep, name in _NAMES.items()} | {"\\t": "\t", "space": BLANKS, "whitespace": BLANKS}
 
+# The encoding of spreadsheets' exports that are not UTF-8.
+FALLBACK = "cp1252"
 _LINES = 60  # as many are looked at
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?\Z")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+\Z")
@@ -25,11 +28,16 @@ _POINT_NUMBER = re.compile(r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?\Z")
 
 @dataclass(frozen=True)
 class Dialect:
-    """`sep` is one of SEPARATORS (or any one character), `decimal` is ``.`` or ``,``."""
+    """`sep` is one of SEPARATORS (or any one character), `decimal` is ``.`` or ``,``.
+
+    `skip` lines of comment come first; `marked` says that the header line, too, begins with ``#``.
+    """
 
     sep: str = ","
     decimal: str = "."
     encoding: str = "utf-8-sig"
+    skip: int = 0
+    marked: bool = False
 
     @property
     def spoken(self) -> str:
@@ -53,10 +61,19 @@ def encoding_of(path: Path) -> str:
     return "utf-8-sig"
 
 
-def records(handle: TextIO, sep: str) -> Iterator[tuple[int, list[str]]]:
+def open_text(path: Path, dialect: Dialect) -> TextIO:
+    """The file, open at its header line."""
+    handle = path.open(encoding=dialect.encoding, newline="")
+    for _ in range(dialect.skip):
+        handle.readline()
+    return handle
+
+
+def records(handle: Iterable[str], sep: str) -> Iterator[tuple[int, list[str]]]:
     """(line number, cells) of every record, blanks around a cell removed; blank lines are no records.
 
-    The line number is that of the record's last line, since a quoted cell may span several.
+    The line number counts from 1 at the first line given and is that of the record's last line, since a quoted cell
+    may span several.
     """
     if sep == BLANKS:
         for number, line in enumerate(handle, 1):
@@ -69,17 +86,6 @@ def records(handle: TextIO, sep: str) -> Iterator[tuple[int, list[str]]]:
             yield reader.line_num, [cell.strip() for cell in cells]
 
 
-def skip_comments(handle: TextIO) -> int:
-    """Move past leading lines that start with ``#``; how many lines that were. The handle must be at its start."""
-    skipped = 0
-    while True:
-        position = handle.tell()
-        if not handle.readline().startswith("#"):
-            handle.seek(position)
-            return skipped
-        skipped += 1
-
-
 def sniff(path: Path, sep: str | None = None, decimal: str | None = None) -> Dialect:
     """The dialect of a file a person made; what is given is not guessed. Raises InputError.
 
@@ -90,19 +96,47 @@ def sniff(path: Path, sep: str | None = None, decimal: str | None = None) -> Dia
     try:
         lines = _first_lines(path, encoding)
     except UnicodeDecodeError:
-        encoding = "cp1252"
+        encoding = FALLBACK
         lines = _first_lines(path, encoding)
-    chosen = _separator(lines) if sep is None else _given_separator(sep)
-    mark = _decimal(lines, chosen) if decimal is None else _given_decimal(decimal)
+    comments = sum(1 for _ in takewhile(_is_comment, lines))
+    body = [line for line in lines[comments:] if line.strip()]
+    chosen = _separator(body) if sep is None else _given_separator(sep)
+    mark = _decimal(body, chosen) if decimal is None else _given_decimal(decimal)
     if mark == chosen and sep is not None and decimal is not None:
         raise InputError(f"the separator and the decimal mark are both {mark!r}; give two different ones")
-    return Dialect(chosen, mark, encoding)
+    marked = comments > 0 and _is_header(lines[comments - 1], body, chosen, mark)
+    return Dialect(chosen, mark, encoding, comments - marked, marked)
 
 
 def _first_lines(path: Path, encoding: str) -> list[str]:
-    with path.open(encoding=encoding, newline="", errors="strict") as handle:
-        skip_comments(handle)
-        return [line for line in islice(handle, _LINES) if line.strip()]
+    with path.open(encoding=encoding, newline="") as handle:
+        return list(islice(handle, _LINES))
+
+
+def _is_comment(line: str) -> bool:
+    return line.startswith("#")
+
+
+def _is_header(comment: str, body: Sequence[str], sep: str, decimal: str) -> bool:
+    """Is the last comment line the header: as wide as the line after it, which holds numbers alone?"""
+    first = next(iter(_cells(body[:1], sep)), [])
+    numeric = bool(first) and all(is_number(cell, decimal) for cell in first)
+    return numeric and [len(row) for row in _cells([unmarked(comment)], sep)] == [len(first)]
+
+
+def unmarked(line: str) -> str:
+    """A header line without the ``#`` that marks it as a comment."""
+    return line.lstrip("#").lstrip(" ")
+
+
+def is_number(cell: str, decimal: str) -> bool:
+    """Does a cell hold a number (infinite ones included) in this way of writing?"""
+    if "_" in cell:  # Python reads 1_000 as a number, no table means it
+        return False
+    try:
+        return not math.isnan(float(cell.replace(",", ".") if decimal == "," else cell))
+    except ValueError:
+        return False
 
 
 def _cells(lines: Sequence[str], sep: str) -> list[list[str]]:
