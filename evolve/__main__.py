@@ -12,10 +12,8 @@ from collections.abc import Sequence
 import click
 
 from evolve.cli import cli
-from evolve.stopping import INTERRUPTED
+from evolve.exits import BAD_INPUT, DONE, INTERRUPTED
 from operators.errors import InputError
-
-BAD_INPUT = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = cli.main(args=arguments, prog_name="evolve", standalone_mode=False)
         sys.stdout.flush()
-        return int(code or 0)
+        return int(code or DONE)
     except click.ClickException as error:
         error.show()
         return BAD_INPUT
@@ -35,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         _forget_output()
-        return 0
+        return DONE
 
 
 def _forget_output() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-INTERRUPTED = 130  # the exit code of a run that was interrupted with a valid best law
+from evolve.exits import INTERRUPTED
 
 
 class StopRequest:

@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from evolve.stopping import INTERRUPTED, StopRequest
+from evolve.exits import INTERRUPTED
+from evolve.stopping import StopRequest
 
 
 def test_the_first_signal_only_asks():
