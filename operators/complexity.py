@@ -15,10 +15,7 @@ from operators.program import I64, Program, ProgramBatch
 
 def complexity(program: Program) -> int:
     """C of one program."""
-    out = np.zeros(1, dtype=np.int64)
-    length = np.array([len(program)], dtype=np.int64)
-    count_batch(program.code[None, :], program.arg[None, :], program.value[None, :], length, out)
-    return int(out[0])
+    return int(complexities(ProgramBatch.of([program]))[0])
 
 
 def complexities(batch: ProgramBatch) -> I64:

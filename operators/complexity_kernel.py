@@ -14,11 +14,12 @@ import math
 import numpy as np
 from numba import njit
 
+from operators.jit import inner
 from operators.primitives import ARITY, CONST, OPCODE, VAR
 from operators.program import FIXED, FREE, LOCAL
 from operators.terms import (
     ADD, COUNT, E_NODE, EULER, FUN, MINUS_ONE, MUL, NUM, ONE, POW, SYM,
-    add_scaled, child_of, core, expand_products, is_integer, is_number, joint, make_arena, mix, inner, node1, node2, number,
+    add_scaled, child_of, core, expand_products, is_integer, is_number, joint, make_arena, node1, node2, number,
     power_node, product_absorb, product_begin, product_end, product_number, product_power, reset, scaled, spread,
     symbol,
 )  # fmt: skip
@@ -96,21 +97,24 @@ def _number_power(a, base, exponent):
         if a.node[base].role == FREE or a.node[exponent].role == FREE or is_integer(a, exponent):
             value = a.node[base].num ** e
             return number(a, value, joint(a, a.node[base].role, a.node[exponent].role, value))
-    if kind == MUL:
+    if kind == MUL and is_integer(a, exponent):
         product_begin(a)
-        if is_integer(a, exponent):
-            product_power(a, base, exponent)
-            return _standing_alone(a, product_end(a))
-        c = a.node[base].num
-        if abs(c) != 1.0:
-            scale = abs(c) ** e
-            product_number(a, scale, joint(a, a.node[base].role, a.node[exponent].role, scale))
-            product_power(a, scaled(a, core(a, base), np.sign(c), FIXED), exponent)
-            return product_end(a)
-    if kind == POW:
-        inner = child_of(a, base, 1)
-        if is_integer(a, exponent) or (a.node[inner].kind == NUM and abs(a.node[inner].num) < 1.0):
-            merged = spread(a, inner, e, a.node[exponent].role)
+        product_power(a, base, exponent)
+        return _standing_alone(a, product_end(a))
+    scale = 1.0
+    if kind == MUL and abs(a.node[base].num) != 1.0:  # (-1.5*x)**0.7 is 1.5**0.7*(-x)**0.7
+        scale = abs(a.node[base].num) ** e
+        base = scaled(a, core(a, base), np.sign(a.node[base].num), FIXED)
+    return scaled(a, _nested_power(a, base, exponent), scale, FIXED if scale == 1.0 else FREE)
+
+
+@inner
+def _nested_power(a, base, exponent):
+    """(x**p)**q is x**(p*q) for an integer q, or |p| < 1."""
+    if a.node[base].kind == POW:
+        inside = child_of(a, base, 1)
+        if is_integer(a, exponent) or (a.node[inside].kind == NUM and abs(a.node[inside].num) < 1.0):
+            merged = spread(a, inside, a.node[exponent].num, a.node[exponent].role)
             return power_node(a, child_of(a, base, 0), merged)
     return node2(a, POW, 0, base, exponent)
 

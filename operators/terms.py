@@ -26,14 +26,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from operators.jit import inner
 from operators.program import FIXED, FREE
 
 NUM, SYM, FUN, POW, MUL, ADD = 0, 1, 2, 3, 4, 5
 COUNT, LAW = 0, 1
-inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)  # for functions only kernels call: less to compile
 EULER = -1  # the symbol e: exp(u) is the power e**u
 E_NODE, ONE, MINUS_ONE = 0, 1, 2  # nodes every arena begins with
 
