@@ -71,6 +71,8 @@ def fit(
     X = np.ascontiguousarray(data.X[:, rows])
     weight, start_weight = fitting_weights(spec, y, None if data.weight is None else data.weight[rows])
     n = len(batch)
+    target_size = float(np.sum(np.square(weight * y)))
+    spread = float(np.sum(np.square(y - np.mean(y)))) if np.any(y != y[:1]) else 0.0
     out = Fitted(
         batch.value.copy(), np.full(n, BAD_LOSS), np.zeros(n, np.int64), np.zeros(n, np.int8), np.zeros(n, np.uint64)
     )
@@ -78,8 +80,9 @@ def fit(
     def run(first: int, last: int) -> None:
         least_squares.fit_batch(
             batch.code, batch.arg, out.value, batch.length, X, y, spec.opcode, int(spec.space), spec.absolute,
-            weight, start_weight, max_iterations, first, last, out.loss, out.iterations, out.reason, out.signature,
-        )
+            weight, start_weight, target_size, spread, max_iterations, first, last,
+            out.loss, out.iterations, out.reason, out.signature,
+        )  # fmt: skip
 
     in_threads(run, n, threads)
     return out

@@ -1,14 +1,18 @@
-"""Block loops of every primitive and of its derivatives: arrays of one block in, an array of the block out.
+"""Block loops of every primitive and of its derivatives: pointers to one block of rows in, one block out.
 
-Each branch is a plain loop over contiguous arrays, which the compiler vectorises. Outputs never alias inputs.
-NaN, infinities and domain errors behave as in numpy.
+Each branch is a plain loop over contiguous numbers, which the compiler vectorises; an output never overlaps an
+input unless it says so. NaN, infinities and domain errors behave as in numpy. A function here is longer than
+elsewhere in this project because a primitive is a branch.
 """
 
 from __future__ import annotations
 
 import math
 
-from fitness.jit import kernel
+import numpy as np
+
+from fitness import vector_math as vm
+from fitness.jit import COUNT, NUMBER, NUMBERS, block_function
 from operators.primitives import OPCODE
 
 ADD, SUB, MUL, DIV, POW, MIN, MAX = (OPCODE[n] for n in ("add", "sub", "mul", "div", "pow", "min", "max"))
@@ -16,18 +20,46 @@ NEG, INV, SQUARE, CUBE, SQRT, ABS = (OPCODE[n] for n in ("neg", "inv", "square",
 EXP, LOG, SIN, COS, TAN = (OPCODE[n] for n in ("exp", "log", "sin", "cos", "tan"))
 ASIN, ACOS, ATAN, SINH, COSH, TANH = (OPCODE[n] for n in ("asin", "acos", "atan", "sinh", "cosh", "tanh"))
 
+_REPEATED = 64  # integer exponents up to this are powers by repeated multiplication
 
-@kernel
-def fill(out, value):  # type: ignore[no-untyped-def]
-    """out[:] = value"""
-    for r in range(out.size):
+
+@block_function(NUMBERS, NUMBER, COUNT)
+def fill(out, value, n):  # type: ignore[no-untyped-def]
+    """out = value"""
+    for r in range(n):
         out[r] = value
 
 
-@kernel
-def unary(c, a, out):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912 - one branch a primitive
+@block_function(NUMBERS, NUMBERS, NUMBER, COUNT)
+def scaled_copy(out, a, scale, n):  # type: ignore[no-untyped-def]
+    """out = scale * a"""
+    for r in range(n):
+        out[r] = scale * a[r]
+
+
+@block_function(NUMBERS, NUMBERS, NUMBER, COUNT)
+def scaled_add(out, a, scale, n):  # type: ignore[no-untyped-def]
+    """out += scale * a"""
+    for r in range(n):
+        out[r] += scale * a[r]
+
+
+@block_function(COUNT, NUMBERS, NUMBERS, COUNT)
+def _large_angles(c, a, out, n):  # type: ignore[no-untyped-def]
+    """Redo sin, cos or tan with the C library where |a| is too large for the fast argument reduction."""
+    large = 0
+    for r in range(n):
+        large += abs(a[r]) > vm.TRIG_LIMIT
+    if large == 0:
+        return
+    for r in range(n):
+        if abs(a[r]) > vm.TRIG_LIMIT:
+            out[r] = math.sin(a[r]) if c == SIN else (math.cos(a[r]) if c == COS else math.tan(a[r]))
+
+
+@block_function(COUNT, NUMBERS, NUMBERS, COUNT)
+def unary(c, a, out, n):  # type: ignore[no-untyped-def]
     """out = primitive c of a"""
-    n = out.size
     if c == NEG:
         for r in range(n):
             out[r] = -a[r]
@@ -48,43 +80,44 @@ def unary(c, a, out):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912 - o
             out[r] = abs(a[r])
     elif c == EXP:
         for r in range(n):
-            out[r] = math.exp(a[r])
+            out[r] = vm.exp(a[r])
     elif c == LOG:
         for r in range(n):
-            out[r] = math.log(a[r])
+            out[r] = vm.log(a[r])
     elif c == SIN:
         for r in range(n):
-            out[r] = math.sin(a[r])
+            out[r] = vm.sin(a[r])
     elif c == COS:
         for r in range(n):
-            out[r] = math.cos(a[r])
+            out[r] = vm.cos(a[r])
     elif c == TAN:
         for r in range(n):
-            out[r] = math.tan(a[r])
+            out[r] = vm.tan(a[r])
     elif c == ASIN:
         for r in range(n):
-            out[r] = math.asin(a[r])
+            out[r] = vm.asin(a[r])
     elif c == ACOS:
         for r in range(n):
-            out[r] = math.acos(a[r])
+            out[r] = vm.acos(a[r])
     elif c == ATAN:
         for r in range(n):
-            out[r] = math.atan(a[r])
+            out[r] = vm.atan(a[r])
     elif c == SINH:
         for r in range(n):
-            out[r] = math.sinh(a[r])
+            out[r] = vm.sinh(a[r])
     elif c == COSH:
         for r in range(n):
-            out[r] = math.cosh(a[r])
+            out[r] = vm.cosh(a[r])
     elif c == TANH:
         for r in range(n):
-            out[r] = math.tanh(a[r])
+            out[r] = vm.tanh(a[r])
+    if c == SIN or c == COS or c == TAN:
+        _large_angles(c, a, out, n)
 
 
-@kernel
-def binary(c, a, b, out):  # type: ignore[no-untyped-def]
+@block_function(COUNT, NUMBERS, NUMBERS, NUMBERS, COUNT)
+def binary(c, a, b, out, n):  # type: ignore[no-untyped-def]
     """out = primitive c of a and b"""
-    n = out.size
     if c == ADD:
         for r in range(n):
             out[r] = a[r] + b[r]
@@ -99,7 +132,10 @@ def binary(c, a, b, out):  # type: ignore[no-untyped-def]
             out[r] = a[r] / b[r]
     elif c == POW:
         for r in range(n):
-            out[r] = a[r] ** b[r]
+            out[r] = vm.exp(b[r] * vm.log(a[r]))
+        for r in range(n):  # negative and zero bases, infinities
+            if out[r] != out[r]:
+                out[r] = a[r] ** b[r]
     elif c == MIN:
         for r in range(n):
             out[r] = a[r] if a[r] < b[r] or a[r] != a[r] else b[r]
@@ -108,16 +144,47 @@ def binary(c, a, b, out):  # type: ignore[no-untyped-def]
             out[r] = a[r] if a[r] > b[r] or a[r] != a[r] else b[r]
 
 
-@kernel
-def binary_const_right(c, a, s, out):  # type: ignore[no-untyped-def]
+@block_function(NUMBERS, NUMBER, NUMBERS, COUNT)
+def power(a, s, out, n):  # type: ignore[no-untyped-def]
+    """out = a ** s for one exponent: integers by repeated squaring, other exponents through the logarithm"""
+    if s == 0.0 or abs(s) == math.inf or s != s:
+        for r in range(n):
+            out[r] = a[r] ** s
+    elif s == math.floor(s) and abs(s) <= _REPEATED:
+        exponent = np.int64(abs(s))
+        bit = 1
+        while 2 * bit <= exponent:
+            bit *= 2
+        scaled_copy(out, a, 1.0, n)
+        while bit > 1:
+            bit //= 2
+            if exponent & bit:
+                for r in range(n):
+                    out[r] = out[r] * out[r] * a[r]
+            else:
+                for r in range(n):
+                    out[r] = out[r] * out[r]
+        if s < 0.0:
+            for r in range(n):
+                out[r] = 1.0 / out[r]
+    elif s == math.floor(s):
+        for r in range(n):
+            out[r] = a[r] ** s
+    elif s == 0.5:
+        for r in range(n):
+            out[r] = math.sqrt(a[r])
+    else:
+        for r in range(n):
+            out[r] = vm.exp(s * vm.log(a[r]))
+
+
+@block_function(COUNT, NUMBERS, NUMBER, NUMBERS, COUNT)
+def binary_number_right(c, a, s, out, n):  # type: ignore[no-untyped-def]
     """out = primitive c of a and the number s"""
-    n = out.size
-    if c == ADD:
+    if c == ADD or c == SUB:
+        s = s if c == ADD else -s
         for r in range(n):
             out[r] = a[r] + s
-    elif c == SUB:
-        for r in range(n):
-            out[r] = a[r] - s
     elif c == MUL:
         for r in range(n):
             out[r] = a[r] * s
@@ -125,7 +192,7 @@ def binary_const_right(c, a, s, out):  # type: ignore[no-untyped-def]
         for r in range(n):
             out[r] = a[r] / s
     elif c == POW:
-        power(a, s, out)
+        power(a, s, out, n)
     elif c == MIN:
         for r in range(n):
             out[r] = a[r] if a[r] < s or a[r] != a[r] else s
@@ -134,130 +201,103 @@ def binary_const_right(c, a, s, out):  # type: ignore[no-untyped-def]
             out[r] = a[r] if a[r] > s or a[r] != a[r] else s
 
 
-@kernel
-def binary_const_left(c, s, b, out):  # type: ignore[no-untyped-def]
+@block_function(COUNT, NUMBER, NUMBERS, NUMBERS, COUNT)
+def binary_number_left(c, s, b, out, n):  # type: ignore[no-untyped-def]
     """out = primitive c of the number s and b"""
-    n = out.size
     if c == SUB:
         for r in range(n):
             out[r] = s - b[r]
     elif c == DIV:
         for r in range(n):
             out[r] = s / b[r]
+    elif c == POW and s > 0.0 and s < math.inf:
+        logarithm = math.log(s)
+        for r in range(n):
+            out[r] = vm.exp(b[r] * logarithm)
     elif c == POW:
         for r in range(n):
             out[r] = s ** b[r]
     else:  # the commutative ones
-        binary_const_right(c, b, s, out)
+        binary_number_right(c, b, s, out, n)
 
 
-@kernel
-def power(a, s, out):  # type: ignore[no-untyped-def]
-    """out = a ** s for one exponent: small integers by repeated multiplication, otherwise the library's pow"""
-    n = out.size
-    if s == math.floor(s) and abs(s) <= 16.0 and s != 0.0:
-        fill(out, 1.0)
-        for _ in range(int(abs(s))):
-            for r in range(n):
-                out[r] *= a[r]
-        if s < 0.0:
-            for r in range(n):
-                out[r] = 1.0 / out[r]
-    elif s == 0.5:
+@block_function(COUNT, NUMBERS, NUMBERS, NUMBERS, NUMBER, NUMBERS, COUNT)
+def reverse_unary(c, a, out, above, scale, below, n):  # type: ignore[no-untyped-def]
+    """below = scale * above * d(primitive c)/da, given its argument a and its value out"""
+    if c == INV:
         for r in range(n):
-            out[r] = math.sqrt(a[r])
-    else:
-        for r in range(n):
-            out[r] = a[r] ** s
-
-
-@kernel
-def reverse_unary(c, a, out, above, below):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912
-    """below = above * d(primitive c)/da, given its argument a and its value out"""
-    n = out.size
-    if c == NEG:
-        for r in range(n):
-            below[r] = -above[r]
-    elif c == INV:
-        for r in range(n):
-            below[r] = -above[r] * out[r] * out[r]
+            below[r] = -scale * above[r] * out[r] * out[r]
     elif c == SQUARE:
         for r in range(n):
-            below[r] = 2.0 * above[r] * a[r]
+            below[r] = 2.0 * scale * above[r] * a[r]
     elif c == CUBE:
         for r in range(n):
-            below[r] = 3.0 * above[r] * a[r] * a[r]
+            below[r] = 3.0 * scale * above[r] * (a[r] * a[r])
     elif c == SQRT:
         for r in range(n):
-            below[r] = 0.5 * above[r] / out[r]
+            below[r] = 0.5 * scale * above[r] / out[r]
     elif c == ABS:
         for r in range(n):
-            below[r] = above[r] if a[r] >= 0.0 else -above[r]
+            below[r] = scale * (above[r] if a[r] >= 0.0 else -above[r])
     elif c == EXP:
         for r in range(n):
-            below[r] = above[r] * out[r]
+            below[r] = scale * above[r] * out[r]
     elif c == LOG:
         for r in range(n):
-            below[r] = above[r] / a[r]
+            below[r] = scale * above[r] / a[r]
     elif c == SIN:
+        unary(COS, a, below, n)
         for r in range(n):
-            below[r] = above[r] * math.cos(a[r])
+            below[r] *= scale * above[r]
     elif c == COS:
+        unary(SIN, a, below, n)
         for r in range(n):
-            below[r] = -above[r] * math.sin(a[r])
+            below[r] *= -scale * above[r]
     elif c == TAN:
         for r in range(n):
-            below[r] = above[r] * (1.0 + out[r] * out[r])
-    elif c == ASIN:
+            below[r] = scale * above[r] * (1.0 + out[r] * out[r])
+    elif c == ASIN or c == ACOS:
+        scale = scale if c == ASIN else -scale
         for r in range(n):
-            below[r] = above[r] / math.sqrt(1.0 - a[r] * a[r])
-    elif c == ACOS:
-        for r in range(n):
-            below[r] = -above[r] / math.sqrt(1.0 - a[r] * a[r])
+            below[r] = scale * above[r] / math.sqrt(1.0 - a[r] * a[r])
     elif c == ATAN:
         for r in range(n):
-            below[r] = above[r] / (1.0 + a[r] * a[r])
-    elif c == SINH:
+            below[r] = scale * above[r] / (1.0 + a[r] * a[r])
+    elif c == SINH or c == COSH:
+        unary(COSH if c == SINH else SINH, a, below, n)
         for r in range(n):
-            below[r] = above[r] * math.cosh(a[r])
-    elif c == COSH:
-        for r in range(n):
-            below[r] = above[r] * math.sinh(a[r])
+            below[r] *= scale * above[r]
     elif c == TANH:
         for r in range(n):
-            below[r] = above[r] * (1.0 - out[r] * out[r])
+            below[r] = scale * above[r] * (1.0 - out[r] * out[r])
 
 
-@kernel
-def reverse_binary(c, side, a, b, out, above, below):  # type: ignore[no-untyped-def]  # noqa: C901, PLR0912
-    """below = above * d(primitive c)/d(operand `side`), given both operands and the value out"""
-    n = out.size
-    if c == ADD or (c == SUB and side == 0):
-        for r in range(n):
-            below[r] = above[r]
-    elif c == SUB:
-        for r in range(n):
-            below[r] = -above[r]
-    elif c == MUL:
+@block_function(COUNT, COUNT, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBER, NUMBERS, COUNT)
+def reverse_binary(c, side, a, b, out, above, scale, below, n):  # type: ignore[no-untyped-def]
+    """below = scale * above * d(primitive c)/d(operand `side`), given both operands and the value out"""
+    if c == MUL:
         other = b if side == 0 else a
         for r in range(n):
-            below[r] = above[r] * other[r]
+            below[r] = scale * above[r] * other[r]
     elif c == DIV and side == 0:
         for r in range(n):
-            below[r] = above[r] / b[r]
+            below[r] = scale * above[r] / b[r]
     elif c == DIV:
         for r in range(n):
-            below[r] = -above[r] * out[r] / b[r]
+            below[r] = -scale * above[r] * out[r] / b[r]
     elif c == POW and side == 0:
         for r in range(n):
-            below[r] = above[r] * b[r] * (out[r] / a[r] if a[r] != 0.0 else a[r] ** (b[r] - 1.0))
+            below[r] = scale * above[r] * b[r] * (out[r] / a[r])
+        for r in range(n):
+            if a[r] == 0.0:
+                below[r] = scale * above[r] * b[r] * a[r] ** (b[r] - 1.0)
     elif c == POW:
         # At a base that is not positive the value exists for integer exponents only: no derivative, no move.
         for r in range(n):
-            below[r] = above[r] * out[r] * math.log(a[r]) if a[r] > 0.0 else 0.0
+            below[r] = scale * above[r] * out[r] * vm.log(a[r]) if a[r] > 0.0 else 0.0
     elif c == MIN:
         for r in range(n):
-            below[r] = above[r] if (a[r] <= b[r]) == (side == 0) else 0.0
+            below[r] = scale * above[r] if (a[r] <= b[r]) == (side == 0) else 0.0
     elif c == MAX:
         for r in range(n):
-            below[r] = above[r] if (a[r] >= b[r]) == (side == 0) else 0.0
+            below[r] = scale * above[r] if (a[r] >= b[r]) == (side == 0) else 0.0

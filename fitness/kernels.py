@@ -1,17 +1,28 @@
 """The interpreter: values and derivatives of one postfix program over one block of rows.
 
-Everything works on blocks of at most BLOCK rows and node *slots* of one workspace matrix (slots, BLOCK): features
-are loaded into the first slots once per block and read in place, constants stay scalars, every other node owns a
-slot. `plan_program` finds operands, parameters and the affine (linear) parameters once per program. The same block
-functions serve plain evaluation, Levenberg-Marquardt over all rows and per-group fits over row segments.
+Everything works on blocks of at most BLOCK rows and on *slots*, the rows of a workspace matrix (slots, BLOCK): the
+features a program reads are loaded into the first slots once per block and read in place, constants stay scalars,
+every other node writes its own slot. `plan_program` finds operands, slots, parameters and the affine parameters
+once per program. The same block functions serve plain evaluation, Levenberg-Marquardt over all rows and per-group
+fits over segments of rows.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fitness.elementwise import binary, binary_const_left, binary_const_right, fill, reverse_binary, reverse_unary, unary
-from fitness.jit import kernel
+from fitness.elementwise import (
+    binary,
+    binary_number_left,
+    binary_number_right,
+    fill,
+    reverse_binary,
+    reverse_unary,
+    scaled_add,
+    scaled_copy,
+    unary,
+)
+from fitness.jit import kernel, pointer
 from operators.primitives import ARITY, CONST, OPCODE, VAR
 from operators.program import FIXED, LOCAL
 
@@ -19,46 +30,73 @@ BLOCK = 512  # rows in a block
 LANES = 32  # blocks are padded to a multiple of this, so that vector loops have no scalar tail
 MAX_PARAMETERS = 24  # constants beyond this many keep their values
 
-# Rows of a plan matrix (PLAN_ROWS, nodes) int64.
-LEFT, RIGHT, SLOT, PARAM, ACTIVE, AFFINE = range(6)
-PLAN_ROWS = 6
+# Rows of a plan matrix (PLAN_ROWS, nodes) int64. For node i:
+LEFT = 0  # its first operand, -1 for a leaf
+RIGHT = 1  # its second operand or -1
+SLOT = 2  # where its value goes
+PARAM = 3  # index of the parameter it is, or -1
+ACTIVE = 4  # how many fitted constants stand below it
+AFFINE = 5  # 1 when the output is affine in it, the other parameters marked so included
+ADJOINT = 6  # which row of the adjoint matrix its derivative is a multiple of (`reverse`)
+READ = 7  # READ, f: 1 when the program reads feature f
+PLAN_ROWS = 8
 
-_ADD, _SUB, _MUL, _DIV, _NEG = (OPCODE[n] for n in ("add", "sub", "mul", "div", "neg"))
-_ARITY = ARITY
+_ADD, _SUB, _MUL, _DIV, _NEG, _POW = (OPCODE[n] for n in ("add", "sub", "mul", "div", "neg", "pow"))
 
 
-@kernel
-def plan_program(code, arg, length, n_features, plan, stack):  # type: ignore[no-untyped-def]
-    """Fill plan (PLAN_ROWS, nodes) for a program; returns the number of parameters K.
+@kernel(entry=False)
+def new_plan(width, n_features):  # type: ignore[no-untyped-def]
+    """An unwritten plan for programs of up to `width` nodes over `n_features` features."""
+    return np.empty((PLAN_ROWS, max(width, n_features)), np.int64)
 
-    PARAM is the parameter index of a fitted constant or -1; ACTIVE counts fitted constants below a node; AFFINE
-    is 1 for a constant in which (jointly with the other such constants) the output is affine. `stack` is int64
-    scratch of `nodes` entries.
+
+@kernel(entry=False)
+def plan_program(code, arg, length, n_features, keep, plan, stack):  # type: ignore[no-untyped-def]
+    """Fill the plan of a program; returns its number of parameters K.
+
+    With `keep` every node has a slot of its own, which `reverse` needs: n_features + nodes slots. Without it slots
+    are used again as soon as their values are consumed, which keeps short programs in the fastest cache:
+    n_features + 2 nodes slots at most. `stack` is int64 scratch of (nodes,).
     """
     top, k = 0, 0
+    for f in range(n_features):
+        plan[READ, f] = 0
     for i in range(length):
         c = code[i]
-        plan[SLOT, i] = arg[i] if c == VAR else n_features + i
-        plan[LEFT, i] = plan[RIGHT, i] = plan[PARAM, i] = -1
+        left, right = -1, -1
+        plan[PARAM, i] = -1
         plan[ACTIVE, i] = plan[AFFINE, i] = 0
-        if c == CONST and arg[i] != FIXED:
-            k = _number_parameter(code, arg, i, k, plan)
-        elif c != CONST and c != VAR:
-            if _ARITY[c] == 2:
+        if c == VAR:
+            plan[READ, arg[i]] = 1
+        elif c == CONST:
+            if arg[i] != FIXED:
+                k = _number_parameter(code, arg, i, k, plan)
+        else:
+            if ARITY[c] == 2:
                 top -= 1
-                plan[RIGHT, i] = stack[top]
-                plan[ACTIVE, i] += plan[ACTIVE, stack[top]]
+                right = stack[top]
+                plan[ACTIVE, i] += plan[ACTIVE, right]
             top -= 1
-            plan[LEFT, i] = stack[top]
-            plan[ACTIVE, i] += plan[ACTIVE, stack[top]]
+            left = stack[top]
+            plan[ACTIVE, i] += plan[ACTIVE, left]
+        plan[LEFT, i], plan[RIGHT, i] = left, right
+        plan[SLOT, i] = arg[i] if c == VAR else n_features + (i if keep else _free_slot(plan, left, top, n_features))
         stack[top] = i
         top += 1
     _mark_affine(code, length, plan)
     return k
 
 
-@kernel
+@kernel(entry=False)
+def _free_slot(plan, left, top, n_features):  # type: ignore[no-untyped-def]
+    """Two slots belong to each place of the stack, so that a result never overwrites its own operand."""
+    taken = left >= 0 and plan[SLOT, left] == n_features + 2 * top
+    return 2 * top + (1 if taken else 0)
+
+
+@kernel(entry=False)
 def _number_parameter(code, arg, i, k, plan):  # type: ignore[no-untyped-def]
+    """Give node i a parameter index: the one of its local slot if that was seen before, else a new one."""
     if arg[i] >= LOCAL:
         for j in range(i):
             if code[j] == CONST and arg[j] == arg[i] and plan[PARAM, j] >= 0:
@@ -72,140 +110,197 @@ def _number_parameter(code, arg, i, k, plan):  # type: ignore[no-untyped-def]
     return k
 
 
-@kernel
+@kernel(entry=False)
 def _mark_affine(code, length, plan):  # type: ignore[no-untyped-def]
     """Walk from the root: sums pass affinity on, a product to one factor, a quotient to its numerator."""
     plan[AFFINE, length - 1] = 1
     for i in range(length - 1, -1, -1):
-        if plan[AFFINE, i] == 0 or code[i] == CONST or code[i] == VAR:
+        left, right, c = plan[LEFT, i], plan[RIGHT, i], code[i]
+        if plan[AFFINE, i] == 0 or left < 0:
             continue
-        left, right = plan[LEFT, i], plan[RIGHT, i]
-        c = code[i]
         if c == _ADD or c == _SUB:
             plan[AFFINE, left] = plan[AFFINE, right] = 1
         elif c == _NEG or c == _DIV:
             plan[AFFINE, left] = 1
         elif c == _MUL:
             plan[AFFINE, left if plan[ACTIVE, left] >= plan[ACTIVE, right] else right] = 1
-    # A parameter used at two places is affine only when every use is.
-    for i in range(length):
-        if plan[PARAM, i] >= 0:
-            for j in range(length):
-                if plan[PARAM, j] == plan[PARAM, i] and plan[AFFINE, j] == 0:
-                    plan[AFFINE, i] = 0
+    for i in range(length):  # a parameter that stands at two places is left to the nonlinear part
+        for j in range(i):
+            if plan[PARAM, i] >= 0 and plan[PARAM, j] == plan[PARAM, i]:
+                plan[AFFINE, i] = plan[AFFINE, j] = 0
 
 
-@kernel
+@kernel(entry=False)
 def padded(n):  # type: ignore[no-untyped-def]
     """The number of rows a block of n rows is computed on: n rounded up to whole vector lanes."""
     return (n + LANES - 1) // LANES * LANES
 
 
-@kernel
-def load_rows(X, start, n, slots):  # type: ignore[no-untyped-def]
-    """Copy rows start..start + n of X (features, rows) into the first slots; the padding repeats the last row."""
+@kernel(entry=False)
+def load_rows(X, start, n, plan, slots):  # type: ignore[no-untyped-def]
+    """Copy rows start..start + n of the features that a program reads into their slots; the last row is repeated."""
     m = padded(n)
     for f in range(X.shape[0]):
-        source = X[f, start : start + n]
-        target = slots[f, :m]
-        for r in range(n):
-            target[r] = source[r]
-        last = source[n - 1]
-        for r in range(n, m):
-            target[r] = last
+        if plan[READ, f] == 1:
+            scaled_copy(pointer(slots, f), pointer(X[f], start), 1.0, n)
+            last = slots[f, n - 1]
+            for r in range(n, m):
+                slots[f, r] = last
 
 
-@kernel
+@kernel(entry=False)
 def forward(code, value, length, plan, slots, n):  # type: ignore[no-untyped-def]
-    """Values of every node on the loaded block of n rows; returns the slot of the root."""
+    """Values of the nodes on the loaded block of n rows; returns the slot of the root."""
     m = padded(n)
     for i in range(length):
-        c = code[i]
-        if c == VAR or c == CONST:
+        left, right, c = plan[LEFT, i], plan[RIGHT, i], code[i]
+        if left < 0:
             continue
-        left, right = plan[LEFT, i], plan[RIGHT, i]
-        out = slots[plan[SLOT, i], :m]
+        out, a = pointer(slots, plan[SLOT, i]), pointer(slots, plan[SLOT, left])
         if right < 0:
             if code[left] == CONST:
-                fill(slots[plan[SLOT, left], :m], value[left])
-            unary(c, slots[plan[SLOT, left], :m], out)
-        elif code[right] == CONST and code[left] != CONST:
-            binary_const_right(c, slots[plan[SLOT, left], :m], value[right], out)
-        elif code[left] == CONST and code[right] != CONST:
-            binary_const_left(c, value[left], slots[plan[SLOT, right], :m], out)
+                fill(a, value[left], m)
+            unary(c, a, out, m)
+            continue
+        b = pointer(slots, plan[SLOT, right])
+        if code[left] != CONST:
+            if code[right] != CONST:
+                binary(c, a, b, out, m)
+            else:
+                binary_number_right(c, a, value[right], out, m)
+        elif code[right] != CONST:
+            binary_number_left(c, value[left], b, out, m)
         else:
-            if code[left] == CONST:
-                fill(slots[plan[SLOT, left], :m], value[left])
-                fill(slots[plan[SLOT, right], :m], value[right])
-            binary(c, slots[plan[SLOT, left], :m], slots[plan[SLOT, right], :m], out)
+            fill(a, value[left], m)
+            binary_number_right(c, a, value[right], out, m)
     root = length - 1
     if code[root] == CONST:
-        fill(slots[plan[SLOT, root], :m], value[root])
+        fill(pointer(slots, plan[SLOT, root]), value[root], m)
     return plan[SLOT, root]
 
 
-@kernel
-def reverse(code, value, length, plan, slots, adjoint, n):  # type: ignore[no-untyped-def]
-    """After `forward`: adjoint[i, :n] = d root / d node i, for every node with a fitted constant below it."""
+@kernel(entry=False)
+def reverse(code, value, length, plan, slots, adjoint, seed, scale, n):  # type: ignore[no-untyped-def]
+    """After `forward` on kept slots: the derivative of the root by every node above a fitted constant.
+
+    The derivative by node i is scale[i] * adjoint[plan[ADJOINT, i]]: sums and products with a number do not need a
+    loop over rows. Row `seed` of adjoint (more than nodes, BLOCK) holds the derivative of the objective by the
+    root: ones, or the slope of a residual.
+    """
     m = padded(n)
-    fill(adjoint[length - 1, :m], 1.0)
-    for i in range(length - 1, -1, -1):
-        c = code[i]
-        if plan[ACTIVE, i] == 0 or c == CONST:
+    root = length - 1
+    plan[ADJOINT, root] = seed
+    scale[root] = 1.0
+    for i in range(root, -1, -1):
+        left, right, c = plan[LEFT, i], plan[RIGHT, i], code[i]
+        if plan[ACTIVE, i] == 0 or left < 0:
             continue
-        left, right = plan[LEFT, i], plan[RIGHT, i]
-        out, above = slots[plan[SLOT, i], :m], adjoint[i, :m]
-        if right < 0:
-            reverse_unary(c, slots[plan[SLOT, left], :m], out, above, adjoint[left, :m])
-            continue
-        if code[left] == CONST:
-            fill(slots[plan[SLOT, left], :m], value[left])
-        if code[right] == CONST:
-            fill(slots[plan[SLOT, right], :m], value[right])
-        a, b = slots[plan[SLOT, left], :m], slots[plan[SLOT, right], :m]
-        if plan[ACTIVE, left] > 0:
-            reverse_binary(c, 0, a, b, out, above, adjoint[left, :m])
-        if plan[ACTIVE, right] > 0:
-            reverse_binary(c, 1, a, b, out, above, adjoint[right, :m])
+        if plan[ACTIVE, left] > 0 and not _passed_on(c, 0, code[right], value[right], i, left, plan, scale):
+            _reverse_operand(c, 0, code, value, i, left, plan, slots, adjoint, scale[i], m)
+            plan[ADJOINT, left], scale[left] = left, 1.0
+        if right >= 0 and plan[ACTIVE, right] > 0:
+            if not _passed_on(c, 1, code[left], value[left], i, right, plan, scale):
+                _reverse_operand(c, 1, code, value, i, right, plan, slots, adjoint, scale[i], m)
+                plan[ADJOINT, right], scale[right] = right, 1.0
 
 
-@kernel
-def gather_jacobian(code, length, plan, adjoint, jacobian, n, k):  # type: ignore[no-untyped-def]
-    """jacobian[p, :n] = d root / d parameter p, summed over the places where it stands; shape (K, BLOCK)."""
+@kernel(entry=False)
+def _passed_on(c, side, sibling_code, sibling_value, i, operand, plan, scale):  # type: ignore[no-untyped-def]
+    """Where an operand's derivative is a number times the node's, note that and return True."""
+    factor = 1.0
+    if c == _NEG or (c == _SUB and side == 1):
+        factor = -1.0
+    elif c == _MUL and sibling_code == CONST:
+        factor = sibling_value
+    elif c == _DIV and side == 0 and sibling_code == CONST:
+        factor = 1.0 / sibling_value
+    elif c != _ADD and c != _SUB:
+        return False
+    plan[ADJOINT, operand] = plan[ADJOINT, i]
+    scale[operand] = factor * scale[i]
+    return True
+
+
+@kernel(entry=False)
+def _reverse_operand(c, side, code, value, i, operand, plan, slots, adjoint, scale, m):  # type: ignore[no-untyped-def]
+    left, right = plan[LEFT, i], plan[RIGHT, i]
+    a, out = pointer(slots, plan[SLOT, left]), pointer(slots, plan[SLOT, i])
+    above, below = pointer(adjoint, plan[ADJOINT, i]), pointer(adjoint, operand)
+    if code[left] == CONST:
+        fill(a, value[left], m)
+    if right < 0:
+        reverse_unary(c, a, out, above, scale, below, m)
+        return
+    b = pointer(slots, plan[SLOT, right])
+    if code[right] == CONST:
+        fill(b, value[right], m)
+    reverse_binary(c, side, a, b, out, above, scale, below, m)
+
+
+@kernel(entry=False)
+def parameter_rows(code, length, plan, adjoint, scale, k, row, factor, n):  # type: ignore[no-untyped-def]
+    """After `reverse`: the derivative by parameter p is factor[p] * adjoint[row[p]].
+
+    The derivatives by the places where a parameter stands are added up.
+    """
     m = padded(n)
-    fill_rows = np.zeros(k, np.bool_)
+    for p in range(k):
+        row[p] = -1
     for i in range(length):
         p = plan[PARAM, i]
-        if code[i] == CONST and p >= 0:
-            target, source = jacobian[p, :m], adjoint[i, :m]
-            if fill_rows[p]:
-                for r in range(m):
-                    target[r] += source[r]
-            else:
-                fill_rows[p] = True
-                for r in range(m):
-                    target[r] = source[r]
+        if p < 0:
+            continue
+        if row[p] < 0:
+            row[p], factor[p] = plan[ADJOINT, i], scale[i]
+            continue
+        own = pointer(adjoint, i)  # nothing below a leaf uses its row
+        if plan[ADJOINT, i] == i:
+            scaled_add(own, pointer(adjoint, row[p]), factor[p], m)
+        else:
+            scaled_copy(own, pointer(adjoint, plan[ADJOINT, i]), scale[i], m)
+            scaled_add(own, pointer(adjoint, row[p]), factor[p], m)
+        row[p], factor[p] = i, 1.0
 
 
-@kernel
-def predict_rows(code, arg, value, length, X, start, stop, plan, slots, out):  # type: ignore[no-untyped-def]
-    """out[: stop - start] = the program's values on rows start..stop of X; `plan` is already filled."""
+@kernel(entry=False)
+def predict_rows(code, value, length, X, start, stop, plan, slots, out):  # type: ignore[no-untyped-def]
+    """out[: stop - start] = the planned program's values on rows start..stop of X."""
     for begin in range(start, stop, BLOCK):
         n = min(BLOCK, stop - begin)
-        load_rows(X, begin, n, slots)
+        load_rows(X, begin, n, plan, slots)
         root = forward(code, value, length, plan, slots, n)
-        source, target = slots[root, :n], out[begin - start : begin - start + n]
-        for r in range(n):
-            target[r] = source[r]
+        scaled_copy(pointer(out, begin - start), pointer(slots, root), 1.0, n)
 
 
 @kernel
 def predict_batch(code, arg, value, length, X, first, last, out):  # type: ignore[no-untyped-def]
     """out[p] (rows,) = values of program p, for first <= p < last; arrays are those of a `ProgramBatch`."""
-    width = code.shape[1]
-    plan = np.empty((PLAN_ROWS, width), np.int64)
+    width, n_features = code.shape[1], X.shape[0]
+    plan = new_plan(width, n_features)
     stack = np.empty(width, np.int64)
-    slots = np.empty((X.shape[0] + width, BLOCK))
+    slots = np.empty((n_features + 2 * width, BLOCK))
     for p in range(first, last):
-        plan_program(code[p], arg[p], length[p], X.shape[0], plan, stack)
-        predict_rows(code[p], arg[p], value[p], length[p], X, 0, X.shape[1], plan, slots, out[p])
+        plan_program(code[p], arg[p], length[p], n_features, False, plan, stack)
+        predict_rows(code[p], value[p], length[p], X, 0, X.shape[1], plan, slots, out[p])
+
+
+@kernel
+def jacobian_rows(code, arg, value, X, out, jacobian):  # type: ignore[no-untyped-def]
+    """Values out (rows,) and derivatives jacobian (K, rows) by its K parameters of one program; returns K."""
+    length, n_features, rows = code.size, X.shape[0], X.shape[1]
+    plan = new_plan(length, n_features)
+    slots, adjoint = np.empty((n_features + length, BLOCK)), np.empty((length + 1, BLOCK))
+    scale, factor = np.empty(length), np.empty(MAX_PARAMETERS)
+    row = np.empty(MAX_PARAMETERS, np.int64)
+    k = plan_program(code, arg, length, n_features, True, plan, np.empty(length, np.int64))
+    fill(pointer(adjoint, length), 1.0, BLOCK)
+    for begin in range(0, rows, BLOCK):
+        n = min(BLOCK, rows - begin)
+        load_rows(X, begin, n, plan, slots)
+        root = forward(code, value, length, plan, slots, n)
+        scaled_copy(pointer(out, begin), pointer(slots, root), 1.0, n)
+        reverse(code, value, length, plan, slots, adjoint, length, scale, n)
+        parameter_rows(code, length, plan, adjoint, scale, k, row, factor, n)
+        for p in range(k):
+            scaled_copy(pointer(jacobian[p], begin), pointer(adjoint, row[p]), factor[p], n)
+    return k
