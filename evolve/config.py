@@ -68,6 +68,7 @@ class SearchConfig:
     tournament: Count = 5  # candidates that compete for being a parent
     crossover: Fraction = 0.5  # share of children with two parents; the rest are mutants
     front_depth: Count = 3  # laws kept at each complexity, different by value
+    seeding_units: Annotated[int, Field(ge=0)] = 200_000  # work spent on laws found by enumeration; 0: none
     sample_rows: Annotated[int, Field(ge=10)] = 2000  # rows a search on larger data begins with
     settle: bool = True  # stop by itself when the front has not moved for `patience` evaluations
     patience: Count = 200_000

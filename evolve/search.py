@@ -12,6 +12,7 @@ import numpy as np
 
 from evolve.candidate import Candidate, Front
 from evolve.config import SearchConfig
+from evolve.graft import Grafter
 from evolve.islands import Island
 from evolve.refine import neighbours
 from evolve.toolbox import make_toolbox
@@ -43,7 +44,7 @@ class Search:
     """One search of one grammar on one evaluator.
 
     `proposals` yields programs found by other means than variation, strong ones first; they are scored a few each
-    generation. `starts` are known laws to begin with. Without a budget of evaluations the search runs until its
+    generation. `starts` are known laws to begin with. `grafter` extends the laws that enter the front. Without a budget of evaluations the search runs until its
     law is exact or the front has settled; the caller may stop at any generation.
     """
 
@@ -56,6 +57,7 @@ class Search:
         exact: float,
         proposals: Iterator[Program] = iter(()),
         starts: Sequence[Program] = (),
+        grafter: Grafter | None = None,
         max_evaluations: int | None = None,
     ) -> None:
         self.evaluator = evaluator
@@ -65,6 +67,7 @@ class Search:
         self.front = Front(config.front_depth)
         self._proposals: Iterator[Program] | None = proposals
         self._starts = list(starts)
+        self._grafter = grafter
         self._max_evaluations = max_evaluations
         self._refine: list[Candidate] = []
         self._refined: set[bytes] = set()
@@ -78,7 +81,7 @@ class Search:
 
     def generations(self) -> Iterator[State]:
         """Run generation after generation; the last state yielded carries the reason for stopping."""
-        self._offer(self.evaluator.evaluate(self._batch([*self._starts, *trivial_laws(self.grammar)]), _DEEP), "start")
+        self._offer(self._deep([*self._starts, *trivial_laws(self.grammar)]), "start")
         while True:
             version = self.front.version
             for island in self.islands:
@@ -97,7 +100,7 @@ class Search:
 
     def _generation_of(self, island: Island) -> None:
         brood = island.ask()
-        scored = island.toolbox.map(brood.batch)
+        scored = self._floored(island.toolbox.map(brood.batch))
         island.tell(scored, brood.age)
         self._offer(scored, "evolution")
 
@@ -114,7 +117,7 @@ class Search:
         else:
             self._proposals = None
         if programs:
-            self._share(self.evaluator.evaluate(self._batch(programs), _DEEP), "proposal")
+            self._share(self._deep(programs), "proposal")
 
     def _refine_front(self) -> None:
         """Try all neighbours of the laws that entered the front last, the best first."""
@@ -125,9 +128,11 @@ class Search:
         for candidate in queue[:_REFINED_PER_GENERATION]:
             self._refined.add(candidate.program.shape_key)
             programs += [candidate.program, *neighbours(candidate.program, self.grammar)]
+            if self._grafter is not None:
+                programs += self._grafter.grafts(candidate.program)
         self._refine = queue[_REFINED_PER_GENERATION : 8 * _REFINED_PER_GENERATION]
         if programs:
-            self._share(self.evaluator.evaluate(self._batch(programs), _DEEP), "refined")
+            self._share(self._deep(programs), "refined")
 
     def _share(self, scored: Scored, origin: str) -> None:
         """Offer to the front, and hand what is finite to one island, as young material."""
@@ -174,6 +179,13 @@ class Search:
         if self.config.settle and still >= self.config.patience:
             return f"settled: the front has not moved for {still} evaluations"
         return None
+
+    def _deep(self, programs: Sequence[Program]) -> Scored:
+        return self._floored(self.evaluator.evaluate(self._batch(programs), _DEEP))
+
+    def _floored(self, scored: Scored) -> Scored:
+        """Below exactness there is nothing to gain: no term is worth what it takes off the rounding error."""
+        return replace(scored, loss=np.maximum(scored.loss, self.exact))
 
     def _batch(self, programs: Sequence[Program]) -> ProgramBatch:
         return ProgramBatch.of(programs, self.grammar.max_length)

@@ -1,0 +1,104 @@
+"""Setting up the engine for a task: which rows, which grammar, which evaluator, which ideas to begin with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from evolve.config import RunConfig
+from evolve.exact import exact_loss
+from evolve.finish import Problem
+from evolve.graft import Grafter
+from evolve.search import Search
+from evolve.seeding import propose
+from fitness.evaluator import Evaluator, InProcessEvaluator
+from fitness.folds import make_folds
+from fitness.metrics import usable_metric
+from fitness.sample import stratified_sample
+from harness_adapter.task import Task
+from operators.grammar import Grammar
+from operators.program import Program
+
+_ALLOWANCE = 3  # fitted literals beyond the cap that a judge lets pass
+_MOST_CONSTANTS = 12  # where the task sets no cap
+_ROWS_PER_CONSTANT = 2  # fewer rows than this for each constant describe the noise
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Independent random generators, one a purpose, so that no stage disturbs another."""
+
+    folds: np.random.Generator
+    sample: np.random.Generator
+    seeding: np.random.Generator
+    search: np.random.Generator
+
+    @staticmethod
+    def of(seed: int) -> Streams:
+        return Streams(*np.random.default_rng(seed).spawn(4))
+
+
+def pose(task: Task, streams: Streams, config: RunConfig) -> Problem:
+    """The numerical problem behind a task: rows, folds, metric, and when a law is exact."""
+    metric, _ = usable_metric(task.metric, task.dataset.y)
+    data = task.dataset
+    return Problem(
+        data=data,
+        folds=make_folds(streams.folds, data, config.choose.folds, task.ranges),
+        metric=metric,
+        exact=exact_loss(data.y, metric),
+        priors=tuple(p.value for p in task.priors if p.value is not None),
+        threads=threads(config),
+    )
+
+
+def threads(config: RunConfig) -> int:
+    """Threads of this process: as configured, else one a core."""
+    return config.threads or os.cpu_count() or 1
+
+
+def grammar_for(task: Task, config: RunConfig) -> Grammar:
+    """The language of a task's laws: its primitives, and as many constants as the judge and the rows allow."""
+    data, search = task.dataset, config.search
+    cap = _MOST_CONSTANTS if task.max_constants is None else task.max_constants + _ALLOWANCE
+    if task.kind == "frontier_cs":
+        cap = 2 * _MOST_CONSTANTS
+    spread = np.std(data.X, axis=1)
+    varying = tuple(int(i) for i in np.flatnonzero(spread > 0.0)) or tuple(range(data.n_features))
+    return Grammar(
+        n_features=data.n_features,
+        primitives=task.primitives,
+        max_length=search.max_length,
+        max_depth=search.max_depth,
+        max_complexity=search.max_complexity,
+        max_constants=max(1, min(cap, data.n_rows // _ROWS_PER_CONSTANT)),
+        features=varying,
+        scale=tuple(float(s) for s in spread),
+    )
+
+
+def open_search(task: Task, problem: Problem, streams: Streams, config: RunConfig) -> tuple[Search, Evaluator]:
+    """A search ready to run, and the evaluator to close afterwards."""
+    grammar = grammar_for(task, config)
+    sample = stratified_sample(streams.sample, problem.data, config.search.sample_rows)
+    evaluator = InProcessEvaluator(sample, problem.metric, problem.threads)
+    search = Search(
+        streams.search,
+        grammar,
+        evaluator,
+        config.search,
+        problem.exact,
+        proposals=_seeds(streams.seeding, sample, grammar, config),
+        grafter=Grafter(streams.sample, sample, grammar, problem.metric),
+        max_evaluations=config.evaluations,
+    )
+    return search, evaluator
+
+
+def _seeds(rng: np.random.Generator, sample: object, grammar: Grammar, config: RunConfig) -> Iterator[Program]:
+    """Programs found by enumeration and linear algebra."""
+    for proposal in propose(rng, sample, grammar, config.search.seeding_units):  # type: ignore[arg-type]
+        yield proposal.program

@@ -1,0 +1,50 @@
+"""The whole path of a run on one screen: a task goes in, a verified law comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evolve.engine import Streams, open_search, pose
+from evolve.exits import DONE, INTERRUPTED, NOT_VALID
+from evolve.options import RunOptions
+from evolve.publish import Publisher
+from evolve.record import Result
+from evolve.rundir import RunDirectory
+from evolve.session import Session, open_folder
+from evolve.settle import settle
+from evolve.stopping import StopRequest
+from harness_adapter.options import ReadOptions
+from harness_adapter.read import read_task
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a run ended: its folder, the record it left, and the exit code of the command."""
+
+    folder: RunDirectory
+    result: Result
+    exit_code: int
+
+
+def run(place: str, options: RunOptions) -> RunResult:
+    """Search a law for the task at `place`, verify it and leave it in a run folder.
+
+    Raises InputError for bad input, before anything is searched.
+    """
+    stop, config = StopRequest(), options.config
+    with stop.on_signals():
+        task = read_task(place, ReadOptions.of(options.table))
+        folder = open_folder(task, options)
+        publisher = Publisher(task, folder, config, options.harness)
+        session = Session(task, folder, options, stop)
+        publisher.publish_constant()
+        streams = Streams.of(config.seed or 0)
+        problem = pose(task, streams, config)
+        search, evaluator = open_search(task, problem, streams, config)
+        reason = session.drive(search, publisher)
+        law = settle(task, problem, search.front, config, publisher)
+        result = publisher.conclude(law, problem, reason, evaluator.evaluations, session.elapsed)
+        evaluator.close()
+        session.finished(reason, result, folder)
+    exit_code = INTERRUPTED if stop and result.valid else DONE if result.valid else NOT_VALID
+    return RunResult(folder, result, exit_code)

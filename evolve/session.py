@@ -1,0 +1,127 @@
+"""One run as its user lives it: the folder, the clock, what is shown, and when to stop."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from evolve.candidate import Candidate
+from evolve.config import dump
+from evolve.observers import JsonLog, Observers, Progress, watch
+from evolve.options import RunOptions
+from evolve.publish import Publisher
+from evolve.record import Result, write_task
+from evolve.rundir import CONFIG, VERSIONS, RunDirectory
+from evolve.search import Search, State
+from evolve.stopping import StopRequest
+from evolve.versions import versions
+from harness_adapter.task import Task
+from operators.text import render
+
+_RESERVE_SHARE = 0.15  # of the time budget, kept for choosing, polishing, verifying and the report
+_RESERVE_LEAST, _RESERVE_MOST = 4.0, 15.0
+_INTERIM_PAUSE = 5.0  # seconds between two interim laws in best.py
+
+
+def open_folder(task: Task, options: RunOptions) -> RunDirectory:
+    """The run folder, with the resolved configuration, the versions and the task in short."""
+    config = options.config
+    folder = RunDirectory.create(task.name, config.seed or 0, options.out)
+    folder.write_text(CONFIG, dump(config))
+    folder.write_json(VERSIONS, versions())
+    write_task(folder, task)
+    return folder
+
+
+class Session:
+    """Drives a search, shows its progress and keeps an interim law in best.py."""
+
+    def __init__(self, task: Task, folder: RunDirectory, options: RunOptions, stop: StopRequest) -> None:
+        self.task = task
+        self.config = options.config
+        self._began = options.began
+        self._stop = stop
+        self._observers = Observers([JsonLog(folder), watch(sys.stdout, stop)])
+        self._last: Progress | None = None
+        self._published_at = self._began
+        budget = self.config.time
+        self._deadline = None if budget is None else self._began + budget - _reserve(budget)
+        self._observers.started(self._title(folder))
+        for text in (*task.notes, *task.warnings):
+            print(f"note: {text}", file=sys.stderr)
+
+    @property
+    def elapsed(self) -> float:
+        """Wall seconds since the command began."""
+        return time.monotonic() - self._began
+
+    def drive(self, search: Search, publisher: Publisher) -> str:
+        """Run the search until it stops by itself, the time is up or somebody asks; returns the reason."""
+        pending = False
+        for state in search.generations():
+            progress = self._progress(state, search)
+            self._observers.progressed(progress)
+            pending = pending or state.improved
+            if pending and time.monotonic() - self._published_at > _INTERIM_PAUSE:
+                pending = False
+                self._publish_interim(search, publisher, progress)
+            reason = state.reason or self._reason()
+            if reason:
+                return reason
+        return "exhausted: no more programs to try"
+
+    def finished(self, reason: str, result: Result, folder: RunDirectory) -> None:
+        """Say how the run ended and where the result is."""
+        last = Progress(
+            self.elapsed, result.evaluations, self._last.generation if self._last else 0, result.loss,
+            result.complexity, result.expression, self._last.front_size if self._last else 0, "done",
+        )  # fmt: skip
+        self._observers.stopped(reason, last)
+        for line in _closing_lines(result, folder):
+            print(line)
+
+    def _publish_interim(self, search: Search, publisher: Publisher, progress: Progress) -> None:
+        if publisher.publish_interim(search.front):
+            self._observers.law_improved(progress)
+        self._published_at = time.monotonic()
+
+    def _reason(self) -> str | None:
+        if self._stop:
+            return self._stop.reason
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            return f"time: the budget of {self.config.time:g} s is used up"
+        return None
+
+    def _progress(self, state: State, search: Search) -> Progress:
+        best: Candidate = state.best
+        law = f"{self.task.target} = {render(best.program, self.task.identifiers)}"
+        self._last = Progress(
+            self.elapsed, state.evaluations, state.generation, best.loss, best.complexity, law,
+            len(search.front.pareto()), "search",
+        )  # fmt: skip
+        return self._last
+
+    def _title(self, folder: RunDirectory) -> str:
+        c, data = self.config, self.task.dataset
+        budget = [f"{c.time:g} s"] if c.time else []
+        budget += [f"{c.evaluations} evaluations"] if c.evaluations else []
+        return (
+            f"{self.task.task_id}: {data.n_rows} rows, {data.n_features} inputs, metric {self.task.metric}; "
+            f"seed {c.seed}, budget {' and '.join(budget) or 'until settled'}; writing {folder.path}"
+        )
+
+
+def _reserve(budget: float) -> float:
+    return min(max(_RESERVE_SHARE * budget, _RESERVE_LEAST), _RESERVE_MOST, 0.5 * budget)
+
+
+def _closing_lines(result: Result, folder: RunDirectory) -> list[str]:
+    lines = [
+        "",
+        f"  {result.target} = {result.expression}",
+        "",
+        f"  {result.metric} {result.loss:.6g} on the training rows, {result.cv_loss:.6g} on held-out folds; "
+        f"C = {result.complexity}, {result.constants} fitted constants",
+        f"  verified: {folder.best}" if result.valid else f"  NOT VALID: {folder.best}",
+    ]
+    return lines + [f"  problem: {text}" for text in result.problems]
