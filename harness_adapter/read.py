@@ -89,8 +89,10 @@ def _inside(folder: Path) -> str:
     children = sorted(folder.iterdir())
     tasks = [c.name for c in children if (c / "metadata.yaml").exists() or (c / "resources").exists()]
     tables = [c.name for c in children if c.suffix == ".csv"]
-    for what, names in (("task folders", tasks), ("tables", tables)):
+    for what, names in (("task folder", tasks), ("table", tables)):
+        if len(names) == 1:
+            return f"; it holds 1 {what}, give it ({names[0]})"
         if names:
             shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-            return f"; it holds {len(names)} {what}, give one of them ({shown})"
+            return f"; it holds {len(names)} {what}s, give one of them ({shown})"
     return "; it is empty" if not children else ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -142,9 +143,13 @@ def probes() -> Iterator[tuple[str, F64, F64]]:
 
 
 def _value(evaluate: MetricsFunction, y_true: F64, y_pred: F64, name: str) -> float | None:
-    """A registry's value, None for one that is undefined; infinite and NaN count as undefined too."""
-    with np.errstate(all="ignore"):
-        value = evaluate(y_true, y_pred).get(name)
+    """A registry's value; None where it is undefined, not finite or where the registry fails."""
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = evaluate(y_true, y_pred).get(name)
+    except Exception:  # foreign code; the comparison has said so already
+        return None
     return float(value) if value is not None and math.isfinite(value) else None
 
 

@@ -81,7 +81,13 @@ def _header(path: Path, said: ReadOptions) -> Header:
         raise InputError(f"{path} does not exist") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
-    return read_header(path, dialect)
+    header = read_header(path, dialect)
+    if len(header.names) == 1:
+        raise InputError(
+            f"{path} was read as the single column {header.names[0]!r} ({dialect.spoken}), but a law needs inputs; "
+            "if the separator is another, say so with --sep"
+        )
+    return header
 
 
 def _spoken(header: Header, said: ReadOptions) -> list[str]:

@@ -42,7 +42,7 @@ def test_what_is_said_is_not_guessed(table: Table) -> None:
 
 @pytest.mark.parametrize(("sep", "decimal"), [("ab", None), ('"', None), (None, ";"), (",", ",")])
 def test_nonsense_is_refused(table: Table, sep: str | None, decimal: str | None) -> None:
-    with pytest.raises(InputError, match="separator|decimal"):
+    with pytest.raises(InputError, match=r"separator|decimal"):
         sniff(table("x,y\n1,2\n"), sep, decimal)
 
 
