@@ -104,12 +104,10 @@ class CsvFile:
         column = self.frame[index]
         if column.dtype.kind in "iuf":
             return Numbers(column.to_numpy(dtype=np.float64))
-        decimal = self.header.dialect.decimal
-        cells = [cell if isinstance(cell, str) else _written(cell) for cell in column]
-        strict = _parse(cells, decimal, frozenset())
+        strict = _parse(column, self.header.dialect.decimal, frozenset())
         if not strict.texts:
             return strict
-        lenient = _parse(cells, decimal, frozenset(marks))
+        lenient = _parse(column, self.header.dialect.decimal, frozenset(marks))
         return lenient if not lenient.texts and np.isfinite(lenient.values).any() else strict
 
     def labels(self, index: int) -> list[str | None]:
@@ -221,20 +219,21 @@ def _ragged(header: Header) -> str | None:
     return None
 
 
-def _parse(cells: list[str], decimal: str, marks: frozenset[str]) -> Numbers:
-    values = np.full(len(cells), np.nan)
-    texts, first, row, seen = 0, "", -1, set()
-    for i, cell in enumerate(cells):
+def _parse(column: pd.Series[Any], decimal: str, marks: frozenset[str]) -> Numbers:
+    """A column of texts (or of Python's integers) as numbers; each different cell is looked at once."""
+    codes, cells = column.factorize()  # a missing cell has code -1
+    values, is_text, seen = np.full(len(cells) + 1, np.nan), np.zeros(len(cells) + 1, dtype=np.bool_), set()
+    for i, cell in enumerate(map(str, cells)):
         number = _number(cell, decimal)
         if number is not None:
             values[i] = number
         elif cell.strip() in marks:
             seen.add(cell.strip())
         else:
-            texts += 1
-            if row < 0:
-                first, row = cell, i
-    return Numbers(values, texts, first, row, tuple(sorted(seen)))
+            is_text[i] = True
+    texts = is_text[codes]
+    row = int(np.argmax(texts)) if texts.any() else -1
+    return Numbers(values[codes], int(texts.sum()), str(column.iloc[row]) if row >= 0 else "", row, tuple(sorted(seen)))
 
 
 def _number(cell: str, decimal: str) -> float | None:
@@ -248,10 +247,6 @@ def _number(cell: str, decimal: str) -> float | None:
 
 def _is_missing(cell: object) -> bool:
     return isinstance(cell, float) and math.isnan(cell)
-
-
-def _written(cell: object) -> str:
-    return "" if _is_missing(cell) else str(cell)
 
 
 def listed(names: Iterable[str], most: int = 30) -> str:
