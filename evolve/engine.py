@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +13,13 @@ from evolve.finish import Problem
 from evolve.graft import Grafter
 from evolve.search import Search
 from evolve.seeding import propose
+from evolve.seeding.background import BackgroundSeeder
 from fitness.evaluator import Evaluator, InProcessEvaluator
 from fitness.folds import make_folds
 from fitness.metrics import usable_metric
 from fitness.sample import stratified_sample
 from harness_adapter.task import Task
 from operators.grammar import Grammar
-from operators.program import Program
 
 _ALLOWANCE = 3  # fitted literals beyond the cap that a judge lets pass
 _MOST_CONSTANTS = 12  # where the task sets no cap
@@ -85,20 +84,15 @@ def open_search(task: Task, problem: Problem, streams: Streams, config: RunConfi
     grammar = grammar_for(task, config)
     sample = stratified_sample(streams.sample, problem.data, config.search.sample_rows)
     evaluator = InProcessEvaluator(sample, problem.metric, problem.threads)
+    seeder = propose(streams.seeding, sample, grammar, config.search.seeding_units)
     search = Search(
         streams.search,
         grammar,
         evaluator,
         config.search,
         problem.exact,
-        proposals=_seeds(streams.seeding, sample, grammar, config),
+        proposals=BackgroundSeeder(seeder, paced=config.evaluations is not None),
         grafter=Grafter(streams.sample, sample, grammar, problem.metric),
         max_evaluations=config.evaluations,
     )
     return search, evaluator
-
-
-def _seeds(rng: np.random.Generator, sample: object, grammar: Grammar, config: RunConfig) -> Iterator[Program]:
-    """Programs found by enumeration and linear algebra."""
-    for proposal in propose(rng, sample, grammar, config.search.seeding_units):  # type: ignore[arg-type]
-        yield proposal.program

@@ -19,6 +19,7 @@ from fitness.rank_kernels import dominance_counts
 from fitness.score import Scored
 from operators.grammar import Grammar
 from operators.program import ProgramBatch
+from operators.simplify import simplify_all
 from operators.vary_kernels import shape_hashes
 
 I64 = NDArray[np.int64]
@@ -91,11 +92,12 @@ class Island:
         return Brood(batch, self.age[parent])
 
     def _untried(self, brood: Brood) -> Brood:
-        """Without children whose form (constants aside) was scored before on this island."""
-        b = brood.batch
+        """The children simplified, without those whose form (constants aside) was scored before on this island."""
+        b = simplify_all(brood.batch, self.grammar.primitives)
+        legal = self.grammar.legal(b)
         fresh = []
         for row, key in enumerate(shape_hashes(b.code, b.arg, b.value, b.length).tolist()):
-            if key not in self._tried:
+            if legal[row] and key not in self._tried:
                 self._tried.add(key)
                 fresh.append(row)
         rows = np.array(fresh, dtype=np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 from operators.grammar import Grammar
 from operators.primitives import ARITY, CONST, OPCODE
 from operators.program import FIXED, FREE, LOCAL, Program, constant
-from operators.simplify import equal_forms, simplify
+from operators.simplify import simplify
 
 _UNARY_SWAPS = {"sin": ("cos",), "cos": ("sin",), "square": ("abs",), "sqrt": ("log",), "log": ("sqrt",)}
 
@@ -23,7 +23,7 @@ def neighbours(program: Program, grammar: Grammar, limit: int = 200) -> list[Pro
     seen = {program.key}
     out: list[Program] = []
     for raw in _raw_neighbours(program):
-        candidate = simplify(raw)
+        candidate = simplify(raw, grammar.primitives)
         if candidate is None or candidate.key in seen:
             continue
         seen.add(candidate.key)
@@ -36,7 +36,6 @@ def neighbours(program: Program, grammar: Grammar, limit: int = 200) -> list[Pro
 
 def _raw_neighbours(program: Program) -> Iterator[Program]:
     yield program
-    yield from equal_forms(program)
     yield from reductions(program)
 
 

@@ -35,15 +35,15 @@ def run(place: str, options: RunOptions) -> RunResult:
     with stop.on_signals():
         task = read_task(place, ReadOptions.of(options.table))
         folder = open_folder(task, options)
-        publisher = Publisher(task, folder, config, options.harness)
+        publisher = Publisher(task, folder, config)
         session = Session(task, folder, options, stop)
         publisher.publish_constant()
         streams = Streams.of(config.seed or 0)
         problem = pose(task, streams, config)
         search, evaluator = open_search(task, problem, streams, config)
         reason = session.drive(search, publisher)
-        law = settle(task, problem, search.front, config, publisher)
-        result = publisher.conclude(law, problem, reason, evaluator.evaluations, session.elapsed)
+        laws = settle(task, problem, search.front, search.grammar, config)
+        result = publisher.conclude(laws, reason, evaluator.evaluations, session.elapsed)
         evaluator.close()
         session.finished(reason, result, folder)
     exit_code = INTERRUPTED if stop and result.valid else DONE if result.valid else NOT_VALID

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -29,6 +30,17 @@ _PROPOSALS_PER_GENERATION = 200
 _PLAIN = {"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "min", "max", "abs"}
 
 
+class Proposals(Protocol):
+    """A source of programs beside variation."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Will nothing more come?"""
+
+    def take(self, most: int) -> list[Program]:
+        """Up to `most` programs that are ready."""
+
+
 @dataclass(frozen=True)
 class State:
     """What a generation ended with."""
@@ -43,8 +55,7 @@ class State:
 class Search:
     """One search of one grammar on one evaluator.
 
-    `proposals` yields programs found by other means than variation, strong ones first; they are scored a few each
-    generation. `starts` are known laws to begin with. `grafter` extends the laws that enter the front. Without a budget of evaluations the search runs until its
+    `proposals` brings programs found by other means than variation; they are scored as they come. `starts` are known laws to begin with. `grafter` extends the laws that enter the front. Without a budget of evaluations the search runs until its
     law is exact or the front has settled; the caller may stop at any generation.
     """
 
@@ -55,7 +66,7 @@ class Search:
         evaluator: Evaluator,
         config: SearchConfig,
         exact: float,
-        proposals: Iterator[Program] = iter(()),
+        proposals: Proposals | None = None,
         starts: Sequence[Program] = (),
         grafter: Grafter | None = None,
         max_evaluations: int | None = None,
@@ -65,7 +76,7 @@ class Search:
         self.grammar = grammar
         self.exact = exact
         self.front = Front(config.front_depth)
-        self._proposals: Iterator[Program] | None = proposals
+        self._proposals = proposals
         self._starts = list(starts)
         self._grafter = grafter
         self._max_evaluations = max_evaluations
@@ -105,17 +116,10 @@ class Search:
         self._offer(scored, "evolution")
 
     def _propose(self) -> None:
-        """Score the next proposals and let them live among the islands."""
-        if self._proposals is None:
+        """Score the newest proposals and let them live among the islands."""
+        if self._proposals is None or self._proposals.exhausted:
             return
-        programs: list[Program] = []
-        for program in self._proposals:
-            if self.grammar.is_legal(program):
-                programs.append(program)
-            if len(programs) == _PROPOSALS_PER_GENERATION:
-                break
-        else:
-            self._proposals = None
+        programs = [p for p in self._proposals.take(_PROPOSALS_PER_GENERATION) if self.grammar.is_legal(p)]
         if programs:
             self._share(self._deep(programs), "proposal")
 

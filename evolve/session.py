@@ -81,7 +81,7 @@ class Session:
             print(line)
 
     def _publish_interim(self, search: Search, publisher: Publisher, progress: Progress) -> None:
-        if publisher.publish_interim(search.front):
+        if publisher.publish_interim(search.front, search.grammar):
             self._observers.law_improved(progress)
         self._published_at = time.monotonic()
 

@@ -11,6 +11,7 @@ from evolve.config import RunConfig
 from evolve.finish import Problem, finish, guarded
 from harness_adapter.task import Task
 from operators.complexity import complexity
+from operators.grammar import Grammar
 from operators.program import Program
 
 _TRIES = 6  # laws that may fail their guard or their verification before a constant is all that is left
@@ -27,7 +28,7 @@ class Settled:
     judged: tuple[Judged, ...]
 
 
-def settle(task: Task, problem: Problem, front: Front, config: RunConfig) -> Iterator[Settled]:
+def settle(task: Task, problem: Problem, front: Front, grammar: Grammar, config: RunConfig) -> Iterator[Settled]:
     """Laws in the order in which they should be tried: the chosen one first, then the next best.
 
     Each is polished, snapped and proven (or guarded) finite over the task's ranges; laws for which that cannot be
@@ -36,7 +37,9 @@ def settle(task: Task, problem: Problem, front: Front, config: RunConfig) -> Ite
     judged = judge(_judged_candidates(front), problem.data, problem.folds, problem.metric, problem.threads)
     left = list(judged)
     for _ in range(min(_TRIES, len(left))):
-        pick = choose(left, problem.exact, config.choose.standard_errors, task.max_constants)
+        pick = choose(
+            left, problem.metric, grammar, problem.exact, config.choose.standard_errors, task.max_constants
+        )
         left = [j for j in left if j is not pick]
         law = _finished(pick, task, problem, config)
         if law is not None:

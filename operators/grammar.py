@@ -71,6 +71,13 @@ class Grammar:
         """May the search visit this program?"""
         return bool(self.legal(ProgramBatch.of([program]))[0])
 
+    def code_length(self, program: Program) -> float:
+        """Nats to name the nodes of a program: -log of how often each is drawn, features evenly, leaves half the time."""
+        total = sum(_WEIGHT[n] for n in self.primitives)
+        leaf = float(np.log(2.0 * (len(self.allowed_features) + 1)))
+        nats = {OPCODE[n]: float(np.log(2.0 * total / _WEIGHT[n])) for n in self.primitives}
+        return sum(nats.get(int(code), leaf) for code in program.code)
+
     def legal(self, batch: ProgramBatch) -> NDArray[np.bool_]:
         """is_legal for every row of a batch, (P,)."""
         return legal_rows(

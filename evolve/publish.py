@@ -1,0 +1,178 @@
+"""From a law to files: render, verify in a fresh process, replace best.py in one step, leave the records."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from emit.contract_module import ContractLaw, render
+from emit.errors import NotExpressible
+from emit.evaluate import values
+from emit.frontier_complexity import LowForm, lowest_form
+from emit.latex import latex
+from emit.verify import Report, verify_contract
+from evolve import __version__
+from evolve.candidate import Candidate, Front
+from evolve.choose import Judged, description_length
+from evolve.config import RunConfig
+from evolve.finish import guarded
+from evolve.record import FrontLaw, Result, write_front, write_result
+from evolve.report import write_report
+from evolve.rundir import RunDirectory
+from evolve.settle import Settled
+from fitness.metrics import METRICS, Space, usable_metric
+from harness_adapter.task import Task
+from operators.complexity import complexity
+from operators.grammar import Grammar
+from operators.program import Program, constant
+from operators.text import render as render_text
+
+F64 = NDArray[np.float64]
+
+_CANDIDATE = ".candidate.py"
+_FRONTIER_SECONDS = 8.0  # for the search of the equal form of lowest C
+
+
+@dataclass(frozen=True)
+class Written:
+    """A law as it was written: the program in the file, its C, and what verification found."""
+
+    program: Program
+    complexity: int
+    report: Report
+
+
+class Publisher:
+    """Writes the laws of one run into its folder. What stands in best.py has always been verified."""
+
+    def __init__(self, task: Task, folder: RunDirectory, config: RunConfig) -> None:
+        self.task = task
+        self.folder = folder
+        self.config = config
+        self.metric, _ = usable_metric(task.metric, task.dataset.y)
+
+    def publish_constant(self) -> None:
+        """The best constant as the first law: it needs no kernel, and a run killed from here on leaves a valid file."""
+        law = constant(best_constant(self.metric, self.task.dataset.y))
+        loss = METRICS[self.metric].loss(self.task.dataset.y, np.full(self.task.dataset.n_rows, law.value[0]))
+        self.folder.write_best(self._module(law, complexity(law), loss, None))
+
+    def publish_interim(self, front: Front, grammar: Grammar) -> bool:
+        """The most plausible law so far, if it can be guarded and verified."""
+        write_front(self.folder, _front_rows(front.pareto(), self.task, {}, None))
+        n = self.task.dataset.n_rows
+        judged = [Judged(c, max(c.loss, 1e-300), np.zeros(n)) for c in front.pareto()]
+        best = min(judged, key=lambda j: description_length(j, self.metric, grammar, self.task.max_constants))
+        program: Program | None = best.candidate.program
+        if self.task.kind != "frontier_cs":
+            program = guarded(best.candidate.program, self.task.ranges, self.task.dataset)
+        return program is not None and self._replace_best(program, best.candidate.loss, None).report.ok
+
+    def conclude(self, laws: Iterable[Settled], reason: str, evaluations: int, elapsed: float) -> Result:
+        """Publish the first law that verifies, then the front, the result and the report."""
+        settled, written = None, None
+        for settled in laws:
+            written = self._replace_best(settled.program, settled.loss, settled.cv_loss)
+            if written.report.ok:
+                break
+        if settled is None or written is None:
+            raise RuntimeError("the front holds no law that can be proven finite over the task's ranges")
+        result = self._result(settled, written, reason, evaluations, elapsed)
+        self._leave_records(settled, written, result)
+        return result
+
+    def _replace_best(self, program: Program, loss: float, cv_loss: float | None) -> Written:
+        """Write the law beside best.py, verify that file, and let it take best.py's place if it is right."""
+        try:
+            form = self._final_form(program)
+            text = self._module(form.program, form.complexity, loss, cv_loss)
+        except NotExpressible as error:
+            return Written(program, complexity(program), Report((str(error),)))
+        path = self.folder.write_text(_CANDIDATE, text)
+        report = self._verify(path, program)
+        if report.ok:
+            os.replace(path, self.folder.best)
+        else:
+            path.unlink()
+        return Written(form.program, form.complexity, report)
+
+    def _final_form(self, program: Program) -> LowForm:
+        """For Frontier-CS, where C is scored, the equal form of lowest C with its exact count; else the law as it is."""
+        if self.task.kind == "frontier_cs":
+            return lowest_form(program, self.task.dataset.X, _FRONTIER_SECONDS)
+        return LowForm(program, render_text(program, self.task.identifiers), complexity(program))
+
+    def _module(self, program: Program, c: int, loss: float, cv_loss: float | None) -> str:
+        spec = METRICS[self.metric]
+        held = "" if cv_loss is None else f", {spec.from_loss(cv_loss):.6g} on held-out folds"
+        notes = (
+            f"{self.metric}: {spec.from_loss(loss):.6g} on the training rows{held}",
+            f"C = {c}; seed {self.config.seed}; evolve {__version__}",
+        )
+        return render(ContractLaw(program, self.task.inputs, self.task.identifiers, self.task.target, notes))
+
+    def _verify(self, path: Path, searched: Program) -> Report:
+        """The file against the numbers of the law that was searched, whatever form it was written in."""
+        data = self.task.dataset
+        headers = self.task.inputs
+        return verify_contract(path, headers, data.X, values(searched, data.X), float(np.std(data.y)))
+
+    def _result(self, law: Settled, written: Written, reason: str, evaluations: int, elapsed: float) -> Result:
+        spec = METRICS[self.metric]
+        text = render_text(written.program, self.task.identifiers)
+        return Result(
+            task=self.task.task_id, target=self.task.target, metric=self.metric, text=text, expression=text,
+            complexity=written.complexity, constants=written.program.n_constants, loss=spec.from_loss(law.loss),
+            cv_loss=spec.from_loss(law.cv_loss), seed=int(self.config.seed or 0), reason=reason, elapsed=elapsed,
+            evaluations=evaluations, valid=written.report.ok, problems=written.report.problems,
+            latex=f"{latex(written.program, self.task.inputs)}", version=__version__,
+        )  # fmt: skip
+
+    def _leave_records(self, law: Settled, written: Written, result: Result) -> None:
+        cv = {id(j.candidate): j.cv_loss for j in law.judged}
+        chosen = Candidate(written.program, law.loss, written.complexity)
+        cv[id(chosen)] = law.cv_loss
+        shorter = [j.candidate for j in law.judged]
+        front = _pareto([*shorter, chosen])
+        write_front(self.folder, _front_rows(front, self.task, cv, chosen))
+        write_result(self.folder, result)
+        if self.config.report.enabled:
+            predictions = values(written.program, self.task.dataset.X)
+            write_report(self.folder, self.task, result, predictions, self.config.report)
+
+
+def best_constant(metric: str, y: F64) -> float:
+    """The constant of lowest loss, or close to it: median for absolute errors, mean for squares, both of logarithms
+    where those count."""
+    spec = METRICS[metric]
+    if spec.space == Space.LOG:
+        positive = y[y > 0]
+        return float(np.exp(np.median(np.log(positive))))
+    return float(np.median(y)) if spec.absolute else float(np.mean(y))
+
+
+def _pareto(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Laws no other beats in loss and C, by rising C; the last of the list (the chosen one) always stays."""
+    chosen = candidates[-1]
+    out: list[Candidate] = []
+    for c in sorted(candidates, key=lambda c: (c.complexity, c.loss)):
+        if c is chosen or not out or c.loss < out[-1].loss:
+            out.append(c)
+    return out
+
+
+def _front_rows(
+    front: Sequence[Candidate], task: Task, cv: dict[int, float], chosen: Candidate | None
+) -> list[FrontLaw]:
+    return [
+        FrontLaw.of(
+            number, c.program, task.identifiers, c.complexity, c.loss, cv_loss=cv.get(id(c), float("nan")),
+            chosen=c is chosen,
+        )  # fmt: skip
+        for number, c in enumerate(front, 1)
+    ]
