@@ -9,8 +9,6 @@ the sign of an argument such as sin(x - y), and the rarer powers of exact number
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numba import njit
 
@@ -18,17 +16,41 @@ from operators.jit import inner
 from operators.primitives import ARITY, CONST, OPCODE, VAR
 from operators.program import FIXED, FREE, LOCAL
 from operators.terms import (
-    ADD, COUNT, E_NODE, EULER, FUN, MINUS_ONE, MUL, NUM, ONE, POW, SYM,
-    add_scaled, child_of, core, expand_products, is_integer, is_number, joint, make_arena, node1, node2, number,
-    power_node, product_absorb, product_begin, product_end, product_number, product_power, reset, scaled, spread,
+    ADD,
+    COUNT,
+    E_NODE,
+    FUN,
+    MINUS_ONE,
+    MUL,
+    NUM,
+    ONE,
+    POW,
+    add_scaled,
+    child_of,
+    core,
+    is_integer,
+    is_number,
+    joint,
+    make_arena,
+    node1,
+    node2,
+    number,
+    power_node,
+    product_absorb,
+    product_begin,
+    product_end,
+    product_power,
+    reset,
+    scaled,
+    spread,
     symbol,
 )  # fmt: skip
 
 _ADD, _SUB, _MUL, _DIV, _POW, _NEG, _INV, _SQUARE, _CUBE, _SQRT, _ABS, _EXP, _LOG = (
-    OPCODE[n] for n in "add sub mul div pow neg inv square cube sqrt abs exp log".split()
+    OPCODE[n] for n in ["add", "sub", "mul", "div", "pow", "neg", "inv", "square", "cube", "sqrt", "abs", "exp", "log"]
 )
 _SIN, _COS, _TAN, _ASIN, _ACOS, _ATAN, _SINH, _COSH, _TANH, _MIN, _MAX = (
-    OPCODE[n] for n in "sin cos tan asin acos atan sinh cosh tanh min max".split()
+    OPCODE[n] for n in ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "min", "max"]
 )
 _LOCALS = 100000  # local slot k is the symbol _LOCALS + k, after every feature
 

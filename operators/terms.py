@@ -29,17 +29,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from operators.jit import inner
+from operators.primitives import OPCODE
 from operators.program import FIXED, FREE
 
 NUM, SYM, FUN, POW, MUL, ADD = 0, 1, 2, 3, 4, 5
 COUNT, LAW = 0, 1
+FINE, NOT_REAL, TOO_LARGE = 0, 1, 2  # what state[0].bad says of the program read
 EULER = -1  # the symbol e: exp(u) is the power e**u
 E_NODE, ONE, MINUS_ONE = 0, 1, 2  # nodes every arena begins with
+_ABS, _COSH, _ACOS, _MIN, _MAX = (OPCODE[n] for n in ["abs", "cosh", "acos", "min", "max"])
 
 
 _NODE = np.dtype([
     ("kind", "i8"), ("op", "i8"), ("num", "f8"), ("role", "i8"), ("hash", "u8"), ("shape", "u8"), ("cost", "i8"),
-    ("first", "i8"), ("count", "i8"),
+    ("first", "i8"), ("count", "i8"), ("nonnegative", "i8"),
 ])  # fmt: skip
 _CHILD = np.dtype([("child", "i8"), ("coef", "f8"), ("role", "i8")])
 _WORK = np.dtype([("term", "i8"), ("coef", "f8"), ("role", "i8"), ("base", "i8"), ("exponent", "i8")])
@@ -47,6 +50,7 @@ _STATE = np.dtype([
     ("nodes", "i8"), ("pooled", "i8"), ("mode", "i8"), ("bad", "i8"),
     ("n_sum", "i8"), ("constant", "f8"), ("constant_role", "i8"),
     ("n_product", "i8"), ("coefficient", "f8"), ("coefficient_role", "i8"),
+    ("pulled", "f8"), ("pulled_role", "i8"), ("allowed", "i8"),
 ])  # fmt: skip
 
 
@@ -74,6 +78,7 @@ def make_arena(width):
 @inner
 def reset(a, mode):
     """Empty the arena for the next program."""
+    a.state[0].allowed = -1
     a.state[0].nodes, a.state[0].pooled, a.state[0].mode, a.state[0].bad = 0, 0, mode, 0
     symbol(a, EULER, 0.0)
     number(a, 1.0, FIXED)
@@ -97,8 +102,8 @@ def number_hash(a, value, role):
 
 @inner
 def masked(a, value, role):
-    """The part of a number that belongs to the shape of a law: FREE values do not."""
-    return number_hash(a, 0.5 if role == FREE else value, role)
+    """The part of a number that belongs to the shape of a law: fitted values do not."""
+    return number_hash(a, value if role == FIXED else 0.5, role)
 
 
 @inner
@@ -106,10 +111,13 @@ def new_node(a, kind, op, num, role, first, count):
     """Append a node over pool[first : first + count] and compute its hashes and its cost; returns its index."""
     i = a.state[0].nodes
     if i >= len(a.node) - 1:
-        a.state[0].bad = 1
+        a.state[0].bad = TOO_LARGE
         return i
     a.state[0].nodes = i + 1
-    a.node[i].kind, a.node[i].op, a.node[i].num, a.node[i].role, a.node[i].first, a.node[i].count = kind, op, num, role, first, count
+    node = a.node[i]
+    node.kind, node.op, node.num, node.role, node.first, node.count = kind, op, num, role, first, count
+    if a.state[0].mode == LAW and (kind == ADD or kind == MUL or count > 2 or op == _MIN or op == _MAX):
+        sort_children(a, first, count)
     seed = mix(np.uint64(kind) * np.uint64(1000003) + np.uint64(op + 7))
     h, s, cost = seed + number_hash(a, num, role), seed + masked(a, num, role), 0
     ordered = kind == POW or kind == FUN
@@ -127,7 +135,55 @@ def new_node(a, kind, op, num, role, first, count):
         cost += a.node[c].cost
     a.node[i].hash, a.node[i].shape = mix(h), mix(s)
     a.node[i].cost = cost + own_cost(a, kind, num, role, first, count)
+    a.node[i].nonnegative = a.state[0].mode == LAW and is_nonnegative(a, i)
     return i
+
+
+@inner
+def sort_children(a, first, count):
+    """A canonical order of terms and factors: the cheapest first, then by shape, then by value."""
+    for k in range(first + 1, first + count):
+        child, coef, role = a.pool[k].child, a.pool[k].coef, a.pool[k].role
+        j = k - 1
+        while j >= first and _before(a.node[child], a.node[a.pool[j].child]):
+            a.pool[j + 1].child, a.pool[j + 1].coef, a.pool[j + 1].role = (
+                a.pool[j].child, a.pool[j].coef, a.pool[j].role,
+            )  # fmt: skip
+            j -= 1
+        a.pool[j + 1].child, a.pool[j + 1].coef, a.pool[j + 1].role = child, coef, role
+
+
+@inner
+def _before(x, y):
+    if x.cost != y.cost:
+        return x.cost < y.cost
+    if x.kind == SYM and y.kind == SYM:
+        return x.op < y.op
+    return x.shape < y.shape if x.shape != y.shape else x.hash < y.hash
+
+
+@inner
+def is_nonnegative(a, i):
+    """Is node i >= 0 wherever it is defined? (Known from its form; its children know theirs.)"""
+    node = a.node[i]
+    first, count = node.first, node.count
+    if node.kind == NUM:
+        return node.num >= 0.0 and node.role < 2
+    if node.kind == FUN:
+        return node.op == _ABS or node.op == _COSH or node.op == _ACOS
+    if node.kind == POW:
+        exponent = a.node[a.pool[first + 1].child]
+        if a.pool[first].child == E_NODE or a.node[a.pool[first].child].nonnegative:
+            return True
+        return exponent.kind == NUM and exponent.role == FIXED and np.rint(exponent.num / 2) == exponent.num / 2
+    if node.kind == MUL or node.kind == ADD:
+        if node.num < 0.0 or node.role > 1:
+            return False
+        for k in range(first, first + count):
+            if not a.node[a.pool[k].child].nonnegative or a.pool[k].coef < 0.0 or a.pool[k].role > 1:
+                return False
+        return True
+    return False
 
 
 @inner
@@ -160,8 +216,8 @@ def own_cost(a, kind, num, role, first, count):
 
 @inner
 def number(a, value, role):
-    if not math.isfinite(value):
-        a.state[0].bad = 1
+    if not math.isfinite(value) and a.state[0].bad == FINE:
+        a.state[0].bad = NOT_REAL
     return new_node(a, NUM, 0, value + 0.0, role, 0, 0)
 
 
@@ -174,7 +230,7 @@ def symbol(a, op, start):
 def pool_push(a, child, coef, role):
     j = a.state[0].pooled
     if j >= len(a.pool) - 1:
-        a.state[0].bad = 1
+        a.state[0].bad = TOO_LARGE
         return
     a.pool[j].child, a.pool[j].coef, a.pool[j].role = child, coef, role
     a.state[0].pooled = j + 1
@@ -216,18 +272,19 @@ def is_integer(a, i):
 def is_simple(value):
     """A number that stays structural when it arises by folding: a small ratio, or one times pi."""
     for unit in (1.0, math.pi):
-        for d in (1, 2, 3, 4, 5, 6, 8, 10, 12):
+        for d in (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24):
             n = value / unit * d
-            if abs(n) <= 64 and abs(n - np.rint(n)) <= 1e-14 * max(1.0, abs(n)):
+            if abs(n) <= (1000 if d == 1 else 100) and abs(n - np.rint(n)) <= 1e-14 * max(1.0, abs(n)):
                 return True
     return False
 
 
 @inner
 def joint(a, role1, role2, value):
-    """Role of a number folded from two numbers: structural only while it is simple."""
-    if role1 == FREE or role2 == FREE:
-        return FREE
+    """Role of a number folded from two numbers: a local absorbs the other, structural it stays only while simple."""
+    if role1 != FIXED or role2 != FIXED:
+        first, second = (FREE if role1 == FIXED else role1), (FREE if role2 == FIXED else role2)
+        return max(first, second)
     if a.state[0].mode == COUNT or is_simple(value):
         return FIXED
     return FREE
@@ -251,8 +308,14 @@ def sum_begin(a):
 
 
 @inner
+def kept(value, role):
+    """A local whose start happens to be 0 is still there: it must not be dropped like a number that is 0."""
+    return 1e-12 if value == 0.0 and role > 1 else value
+
+
+@inner
 def sum_constant(a, value, role):
-    total = a.state[0].constant + value
+    total = kept(a.state[0].constant + value, max(role, a.state[0].constant_role))
     if a.state[0].constant == 0.0 and a.state[0].constant_role == FIXED:
         a.state[0].constant_role = role
     elif value != 0.0 or role != FIXED:
@@ -266,12 +329,12 @@ def sum_term(a, term, coef, role):
     n = a.state[0].n_sum
     for k in range(n):
         if a.node[a.work[k].term].hash == a.node[term].hash:
-            total = a.work[k].coef + coef
+            total = kept(a.work[k].coef + coef, max(role, a.work[k].role))
             a.work[k].role = joint(a, a.work[k].role, role, total)
             a.work[k].coef = total
             return
     if n >= len(a.work):
-        a.state[0].bad = 1
+        a.state[0].bad = TOO_LARGE
         return
     a.work[n].term, a.work[n].coef, a.work[n].role = term, coef, role
     a.state[0].n_sum = n + 1
@@ -390,7 +453,7 @@ def product_power(a, base, exponent):
             a.work[k].exponent = add_scaled(a, a.work[k].exponent, exponent, 1.0, FIXED)
             return
     if n >= len(a.work):
-        a.state[0].bad = 1
+        a.state[0].bad = TOO_LARGE
         return
     a.work[n].base, a.work[n].exponent = base, exponent
     a.state[0].n_product = n + 1
@@ -422,8 +485,15 @@ def power_node(a, base, exponent):
     """base ** exponent as a node, nothing merged: the caller has split base and exponent."""
     if is_number(a, exponent, 1.0):
         return base
-    if a.node[base].kind == NUM and a.node[exponent].kind == NUM:
-        return number(a, a.node[base].num ** a.node[exponent].num, FREE)
+    if a.node[exponent].kind == NUM:
+        value, role = a.node[exponent].num, a.node[exponent].role
+        if role > 1 or (a.node[base].kind == NUM and a.node[base].role > 1):
+            return node2(a, POW, 0, base, exponent)  # a function of a local stays as it is
+        if base == E_NODE and (role != FIXED or a.state[0].mode == LAW):
+            return number(a, np.exp(value), FREE if role == FIXED else role)
+        if a.node[base].kind == NUM:
+            folded = a.node[base].num ** value
+            return number(a, folded, joint(a, a.node[base].role, role, folded))
     return node2(a, POW, 0, base, exponent)
 
 

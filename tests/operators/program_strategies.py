@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from hypothesis import strategies as st
+
 from operators.primitives import ALL_NAMES, BY_NAME, FRONTIER_NAMES
 from operators.program import FIXED, FREE, LOCAL, Program, apply, constant, variable
 

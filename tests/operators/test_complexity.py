@@ -8,11 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
+from program_strategies import NAMES, random_program
+
 from operators.complexity import complexities, complexity
 from operators.primitives import BY_OPCODE, CONST, VAR
 from operators.program import FREE, Program, ProgramBatch
 from operators.text import parse, render
-from program_strategies import NAMES, random_program
 
 SYMBOLS = sympy.symbols(NAMES)
 _POWER = {"inv": -1, "square": 2, "cube": 3, "sqrt": 0.5}

@@ -1,0 +1,93 @@
+"""Value-keeping simplification of programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from operators.complexity import complexities, complexity
+from operators.primitives import BY_OPCODE, CONST, OPCODE, VAR
+from operators.program import Program, ProgramBatch
+from operators.rewrite import proposals
+from operators.simplify_kernel import simplify_batch
+
+_SPELLINGS = ("add", "sub", "mul", "div", "neg", "inv", "square", "cube", "sqrt")
+
+
+def _mask(names: Iterable[str]) -> int:
+    return sum(1 << code for code in {CONST, VAR, *(OPCODE[n] for n in names)})
+
+
+def _names_for(program: Program) -> tuple[str, ...]:
+    """The primitives of a program and the other spellings of sums, products and powers."""
+    return (*_SPELLINGS, *(BY_OPCODE[c].name for c in set(program.code.tolist()) if c in BY_OPCODE))
+
+
+def simplify_all(batch: ProgramBatch, primitives: Iterable[str] | None = None) -> ProgramBatch:
+    """Every program of a batch simplified; length 0 marks one with a constant part that is not finite and real."""
+    out = ProgramBatch.empty(len(batch), batch.width)
+    if primitives is None:
+        bits = np.bitwise_or.reduce(np.left_shift(1, batch.code.astype(np.int64)), axis=1)
+        allowed = bits | _mask(_SPELLINGS)
+    else:
+        allowed = np.full(len(batch), _mask(primitives), dtype=np.int64)
+    simplify_batch(batch.code, batch.arg, batch.value, batch.length, allowed, out.code, out.arg, out.value, out.length)
+    return out
+
+
+def simplify(program: Program, primitives: Iterable[str] | None = None) -> Program | None:
+    """The program in a shorter equal form; None when a constant part of it is not finite and real."""
+    out = simplify_all(ProgramBatch.of([program]), primitives)
+    return out[0] if out.length[0] else None
+
+
+def equal_forms(program: Program, primitives: Iterable[str] | None = None) -> list[Program]:
+    """Other forms of the program one rule of `operators.rewrite` away, simplified, each once, the shortest first.
+
+    Only forms that are no longer by C and hold no more fitted constants than the program.
+    """
+    return [p for _, p in _ranked_forms(program, primitives, complexity(program))]
+
+
+def _ranked_forms(program: Program, primitives: Iterable[str] | None, most: int) -> list[tuple[int, Program]]:
+    proposed = list(proposals(program))
+    if not proposed:
+        return []
+    names = _names_for(program) if primitives is None else primitives
+    simplified = simplify_all(ProgramBatch.of(proposed, width=len(program)), names)
+    used = np.bitwise_or.reduce(np.left_shift(1, simplified.code.astype(np.int64)), axis=1)
+    rows = np.flatnonzero((simplified.length > 0) & (used & ~_mask(names) == 0))
+    cost = complexities(simplified.take(rows))
+    found: dict[bytes, tuple[int, Program]] = {}
+    for row, c in zip(rows, cost, strict=True):
+        form = simplified[int(row)]
+        if c <= most and form.n_constants <= program.n_constants and form != program:
+            found.setdefault(form.key, (int(c), form))
+    return sorted(found.values(), key=lambda item: (item[0], item[1].n_constants, len(item[1]), item[1].key))
+
+
+_UPHILL = 4  # a form this much longer may still lead to a shorter one (expand, then cancel)
+
+
+def lowest(program: Program, primitives: Iterable[str] | None = None, steps: int = 24) -> Program:
+    """The equal form of lowest C found by at most `steps` expansions, best first; never more constants."""
+    start = simplify(program, primitives)
+    if start is None:
+        return program
+    best = (complexity(start), start.n_constants, len(start))
+    open_, seen, answer = [(best, start)], {start.key}, start
+    for _ in range(steps):
+        if not open_:
+            break
+        (_, current) = open_.pop(0)
+        for c, form in _ranked_forms(current, primitives, best[0] + _UPHILL):
+            if form.key in seen or form.n_constants > start.n_constants:
+                continue
+            seen.add(form.key)
+            rank = (c, form.n_constants, len(form))
+            open_.append((rank, form))
+            if rank < best:
+                best, answer = rank, form
+        open_.sort(key=lambda item: (item[0], item[1].key))
+    return answer

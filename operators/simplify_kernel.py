@@ -1,0 +1,512 @@
+"""Reads programs into the arena under the rules of `simplify_rules` and writes them back as postfix.
+
+The writer chooses the spelling: sums begin with a term that needs no minus, structural minus signs become `sub`,
+negative structural exponents a `div`, fitted coefficients stay in front with their sign, so that programs which differ
+in fitted values only have one shape. A number is multiplied in last, where sympy will not spread it over a sum.
+A kernel module.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from operators.complexity_kernel import count_one
+from operators.jit import inner
+from operators.primitives import ARITY, CONST, OPCODE, VAR
+from operators.program import FIXED, FREE, LOCAL
+from operators.simplify_rules import extremum, function, plus, power, scale, times
+from operators.terms import (
+    ADD,
+    E_NODE,
+    FINE,
+    FUN,
+    LAW,
+    MINUS_ONE,
+    MUL,
+    NOT_REAL,
+    NUM,
+    POW,
+    SYM,
+    TOO_LARGE,
+    child_of,
+    is_one,
+    make_arena,
+    number,
+    reset,
+    symbol,
+)  # fmt: skip
+
+_ADD, _SUB, _MUL, _DIV, _POW, _MIN, _NEG, _INV, _SQUARE, _CUBE, _SQRT, _EXP = (
+    OPCODE[n] for n in ["add", "sub", "mul", "div", "pow", "min", "neg", "inv", "square", "cube", "sqrt", "exp"]
+)
+_LOCALS = 100000  # a local used twice is the symbol _LOCALS + slot; one used once is a number that absorbs others
+_TASK_NODE, _TASK_CODE, _TASK_NUMBER, _TASK_TERMS = 0, 1, 2, 3
+_PASSES = 3
+
+
+# Reading ------------------------------------------------------------------------------------------------------------
+
+
+@inner
+def _unary(a, op, u):
+    if op == _NEG:
+        return scale(a, u, -1.0, FIXED)
+    if op == _INV:
+        return power(a, u, MINUS_ONE)
+    if op == _SQUARE:
+        return power(a, u, number(a, 2.0, FIXED))
+    if op == _CUBE:
+        return power(a, u, number(a, 3.0, FIXED))
+    if op == _SQRT:
+        return power(a, u, number(a, 0.5, FIXED))
+    return function(a, op, u)
+
+
+@inner
+def _binary(a, op, i, j):
+    if op == _ADD:
+        return plus(a, i, j, 1.0)
+    if op == _SUB:
+        return plus(a, i, j, -1.0)
+    if op == _MUL:
+        return times(a, i, j)
+    if op == _DIV:
+        return times(a, i, power(a, j, MINUS_ONE))
+    if op == _POW:
+        return power(a, i, j)
+    return extremum(a, op, i, j)
+
+
+@inner
+def _uses(code, arg, length, role):
+    n = 0
+    for i in range(length):
+        n += code[i] == CONST and arg[i] == role
+    return n
+
+
+@inner
+def read_law(a, code, arg, value, length, stack):
+    """The root node of a program; state.bad says when a constant part is not real or the arena is too small."""
+    sp = 0
+    for i in range(length):
+        c = code[i]
+        if c == VAR:
+            node = symbol(a, arg[i], 0.0)
+        elif c == CONST:
+            lone = arg[i] < LOCAL or (value[i] != 0.0 and _uses(code, arg, length, arg[i]) == 1)
+            node = number(a, value[i], arg[i]) if lone else symbol(a, _LOCALS + arg[i], value[i])
+        elif ARITY[c] == 1:
+            sp -= 1
+            node = _unary(a, c, stack[sp])
+        else:
+            sp -= 2
+            node = _binary(a, c, stack[sp], stack[sp + 1])
+        if a.state[0].bad != FINE:
+            return 0
+        stack[sp] = node
+        sp += 1
+    return stack[0]
+
+
+# Writing ------------------------------------------------------------------------------------------------------------
+
+
+@inner
+def _push(w, kind, what, value):
+    """Put a task on the writer's stack: tasks are pushed last first."""
+    n = w.state[0].n
+    if n >= len(w.task):
+        w.state[0].full = 1
+        return
+    w.task[n].kind, w.task[n].what, w.task[n].value = kind, what, value
+    w.state[0].n = n + 1
+
+
+@inner
+def _push_code(w, op):
+    _push(w, _TASK_CODE, op, 0.0)
+
+
+@inner
+def _push_number(w, value, role):
+    _push(w, _TASK_NUMBER, role, value)
+
+
+@inner
+def _push_node(w, i):
+    _push(w, _TASK_NODE, i, 0.0)
+
+
+@inner
+def _push_power(a, w, base, exponent):
+    """base ** exponent, by the spelling of its own where the exponent has one."""
+    if base == E_NODE:
+        _push_code(w, _EXP)
+        _push_node(w, exponent)
+        return
+    e = a.node[exponent]
+    if e.kind != NUM or e.role != FIXED:
+        _push_code(w, _POW)
+        _push_node(w, exponent)
+        _push_node(w, base)
+        return
+    if e.num < 0.0:
+        _push_code(w, _INV)
+    _push_exponent(w, abs(e.num))
+    _push_node(w, base)
+
+
+@inner
+def _push_exponent(w, e):
+    """The operations that raise what stands before them to the structural power e > 0."""
+    if e == 1.0:
+        return
+    if e == 2.0 or e == 4.0:
+        _push_code(w, _SQUARE)
+        if e == 4.0:
+            _push_code(w, _SQUARE)
+    elif e == 3.0 or e == 1.5:
+        _push_code(w, _CUBE)
+        if e == 1.5:
+            _push_code(w, _SQRT)
+    elif e == 6.0:
+        _push_code(w, _CUBE)
+        _push_code(w, _SQUARE)
+    elif e == 0.5 or e == 0.25:
+        _push_code(w, _SQRT)
+        if e == 0.25:
+            _push_code(w, _SQRT)
+    else:
+        _push_code(w, _POW)
+        _push_number(w, e, FIXED)
+
+
+@inner
+def _exponent_of(a, i):
+    """Structural exponent of a factor, 1 where it has none."""
+    if a.node[i].kind != POW or child_of(a, i, 0) == E_NODE:
+        return 1.0
+    e = a.node[child_of(a, i, 1)]
+    return e.num if e.kind == NUM and e.role == FIXED else 1.0
+
+
+@inner
+def _push_side(a, w, i, sign):
+    """The product of the factors of node i whose structural exponent has the given sign; False when there are none.
+
+    Factors of equal exponent share it: x**2*y**2 is written (x*y)**2.
+    """
+    node = a.node[i]
+    first = node.first if node.kind == MUL else -1
+    count = node.count if node.kind == MUL else 1
+    groups = 0
+    for k in range(count):
+        factor = a.pool[first + k].child if node.kind == MUL else i
+        e = _exponent_of(a, factor)
+        if e * sign <= 0.0:
+            continue
+        seen = False
+        for m in range(k):
+            seen = seen or _exponent_of(a, a.pool[first + m].child) == e
+        if seen and e != 1.0:
+            continue
+        groups += 1
+    written = 0
+    for k in range(count - 1, -1, -1):
+        factor = a.pool[first + k].child if node.kind == MUL else i
+        e = _exponent_of(a, factor)
+        if e * sign <= 0.0 or (e != 1.0 and _seen_before(a, first, k, e)):
+            continue
+        written += 1
+        if written < groups:
+            _push_code(w, _MUL)
+        if e == 1.0:
+            _push_node(w, factor)
+            continue
+        _push_exponent(w, abs(e))
+        members = 0
+        for m in range(k, count):
+            other = a.pool[first + m].child if node.kind == MUL else i
+            if _exponent_of(a, other) == e:
+                members += 1
+        for m in range(count - 1, k - 1, -1):
+            other = a.pool[first + m].child if node.kind == MUL else i
+            if _exponent_of(a, other) == e:
+                members -= 1
+                if members > 0:
+                    _push_code(w, _MUL)
+                _push_node(w, child_of(a, other, 0))
+    return groups > 0
+
+
+@inner
+def _seen_before(a, first, k, e):
+    for m in range(k):
+        if _exponent_of(a, a.pool[first + m].child) == e:
+            return True
+    return False
+
+
+@inner
+def _has_side(a, i, sign):
+    if a.node[i].kind != MUL:
+        return _exponent_of(a, i) * sign > 0.0
+    for k in range(a.node[i].count):
+        if _exponent_of(a, child_of(a, i, k)) * sign > 0.0:
+            return True
+    return False
+
+
+@inner
+def _only_sum_above(a, i):
+    """Is the numerator of node i one sum? Then a number goes to the denominator first: (c/z)*(x + y)."""
+    if a.node[i].kind != MUL:
+        return False
+    above = 0
+    for k in range(a.node[i].count):
+        factor = child_of(a, i, k)
+        if _exponent_of(a, factor) > 0.0:
+            above += 1
+            if a.node[factor].kind != ADD:
+                return False
+    return above == 1
+
+
+@inner
+def _push_product(a, w, i, coef, role):
+    """coef * node i (a MUL whose own coefficient is not looked at, or one factor)."""
+    above, below = _has_side(a, i, 1.0), _has_side(a, i, -1.0)
+    if role == FIXED and coef < 0.0:
+        _push_code(w, _NEG)
+        coef = -coef
+    one = is_one(coef, role)
+    if not below:
+        if not one:
+            _push_code(w, _MUL)
+        _push_side(a, w, i, 1.0)
+        if not one:
+            _push_number(w, coef, role)
+    elif not above:
+        _push_code(w, _INV if one else _DIV)
+        _push_side(a, w, i, -1.0)
+        if not one:
+            _push_number(w, coef, role)
+    elif one or not _only_sum_above(a, i):
+        _push_code(w, _DIV)
+        _push_side(a, w, i, -1.0)
+        if not one:
+            _push_code(w, _MUL)
+        _push_side(a, w, i, 1.0)
+        if not one:
+            _push_number(w, coef, role)
+    else:
+        _push_code(w, _MUL)
+        _push_side(a, w, i, 1.0)
+        _push_code(w, _DIV)
+        _push_side(a, w, i, -1.0)
+        _push_number(w, coef, role)
+
+
+@inner
+def _push_scaled(a, w, i, coef, role):
+    """coef * node i for a term of a sum; structural coefficients arrive positive."""
+    kind = a.node[i].kind
+    if kind == MUL or kind == POW:
+        _push_product(a, w, i, coef, role)
+        return
+    if not is_one(coef, role):
+        _push_code(w, _MUL)
+    _push_node(w, i)
+    if not is_one(coef, role):
+        _push_number(w, coef, role)
+
+
+@inner
+def _common_factor(a, i):
+    """The size all numbers of a sum share, when they are structural; else 1."""
+    node = a.node[i]
+    size = abs(a.pool[node.first].coef)
+    for k in range(node.first, node.first + node.count):
+        if a.pool[k].role != FIXED or abs(a.pool[k].coef) != size:
+            return 1.0
+    if node.num != 0.0 and (node.role != FIXED or abs(node.num) != size):
+        return 1.0
+    return size if node.count > 1 or node.num != 0.0 else 1.0
+
+
+@inner
+def _push_sum(a, w, i):
+    """A sum: terms that need no minus first, structural minus signs as `sub`, the constant last."""
+    node = a.node[i]
+    factor = _common_factor(a, i)
+    positive = 0
+    for k in range(node.first, node.first + node.count):
+        positive += a.pool[k].role != FIXED or a.pool[k].coef > 0.0
+    constant = node.num != 0.0
+    minus_constant = constant and node.role == FIXED and node.num < 0.0
+    flip = positive == 0 and (not constant or minus_constant)
+    if flip:
+        _push_code(w, _NEG)
+    if factor != 1.0:
+        _push_code(w, _MUL)
+    constant_first = constant and positive == 0 and not flip
+    if constant and not constant_first:
+        _push_code(w, _SUB if minus_constant and not flip else _ADD)
+        _push_number(w, (abs(node.num) if minus_constant else node.num) / factor, node.role)
+    first_sign = -1.0 if flip else 1.0
+    left = positive if not flip else node.count
+    # pushed last first: the minus terms, then the plus terms down to the one that opens the sum
+    if not flip:
+        for k in range(node.first + node.count - 1, node.first - 1, -1):
+            if a.pool[k].role == FIXED and a.pool[k].coef < 0.0:
+                _push_code(w, _SUB)
+                _push_scaled(a, w, a.pool[k].child, -a.pool[k].coef / factor, FIXED)
+    if constant_first:
+        _push_number(w, node.num / factor, node.role)
+    for k in range(node.first + node.count - 1, node.first - 1, -1):
+        if flip or a.pool[k].role != FIXED or a.pool[k].coef > 0.0:
+            left -= 1
+            if left > 0:
+                _push_code(w, _ADD)
+            _push_scaled(a, w, a.pool[k].child, first_sign * a.pool[k].coef / factor, a.pool[k].role)
+    if factor != 1.0:
+        _push_number(w, factor, FIXED)
+
+
+@inner
+def _push_children(a, w, i):
+    kind = a.node[i].kind
+    if kind == FUN:
+        for _ in range(max(1, a.node[i].count - 1)):
+            _push_code(w, a.node[i].op)
+        for k in range(a.node[i].count - 1, -1, -1):
+            _push_node(w, child_of(a, i, k))
+    elif kind == POW:
+        if _exponent_of(a, i) < 0.0:
+            _push_product(a, w, i, 1.0, FIXED)
+        else:
+            _push_power(a, w, child_of(a, i, 0), child_of(a, i, 1))
+    elif kind == MUL:
+        _push_product(a, w, i, a.node[i].num, a.node[i].role)
+    else:
+        _push_sum(a, w, i)
+
+
+@inner
+def write(a, w, root, code, arg, value):
+    """Write node `root` as postfix into code, arg, value; returns the length, or -1 when it does not fit."""
+    w.state[0].n, w.state[0].full = 0, 0
+    _push_node(w, root)
+    n = 0
+    while w.state[0].n > 0:
+        w.state[0].n -= 1
+        task = w.task[w.state[0].n]
+        kind, what, number_ = task.kind, task.what, task.value
+        if kind == _TASK_NODE and a.node[what].kind > SYM:
+            _push_children(a, w, what)
+            if w.state[0].full:
+                return -1
+            continue
+        if n >= len(code):
+            return -1
+        code[n], arg[n], value[n] = CONST, 0, 0.0
+        if kind == _TASK_CODE:
+            code[n] = what
+        elif kind == _TASK_NUMBER:
+            arg[n], value[n] = what, number_
+        elif a.node[what].kind == NUM:
+            arg[n], value[n] = a.node[what].role, a.node[what].num
+        elif a.node[what].op >= _LOCALS:
+            arg[n], value[n] = a.node[what].op - _LOCALS, a.node[what].num
+        else:
+            code[n], arg[n] = VAR, a.node[what].op
+        n += 1
+    return n
+
+
+# Batches ------------------------------------------------------------------------------------------------------------
+
+_TASK = np.dtype([("kind", "i8"), ("what", "i8"), ("value", "f8")])
+_WSTATE = np.dtype([("n", "i8"), ("full", "i8")])
+
+
+class Writer(NamedTuple):
+    """The writer's stack of tasks and its counters."""
+
+    task: NDArray[np.void]
+    state: NDArray[np.void]
+
+
+@inner
+def _free_count(code, arg, length):
+    return _uses(code, arg, length, FREE)
+
+
+@inner
+def _is_spelled(code, length, allowed):
+    for i in range(length):
+        if (allowed >> np.int64(code[i])) & 1 == 0:
+            return False
+    return True
+
+
+@inner
+def _simplify_one(a, w, stack, code, arg, value, length, allowed, new_code, new_arg, new_value):
+    """One pass. Returns the length of the new program in new_*, 0 when it is not real, -1 when the old one stays."""
+    reset(a, LAW)
+    a.state[0].allowed = allowed
+    root = read_law(a, code, arg, value, length, stack)
+    if a.state[0].bad == NOT_REAL:
+        return 0
+    if a.state[0].bad == TOO_LARGE:
+        return -1
+    n = write(a, w, root, new_code, new_arg, new_value)
+    if n <= 0 or not _is_spelled(new_code, n, allowed):
+        return -1
+    if _free_count(new_code, new_arg, n) > _free_count(code, arg, length):
+        return -1
+    old_cost = count_one(a, code, arg, value, length, stack)
+    new_cost = count_one(a, new_code, new_arg, new_value, n, stack)
+    return n if 0 <= new_cost <= old_cost or old_cost < 0 else -1
+
+
+@inner
+def _same(code, arg, value, n, new_code, new_arg, new_value, m):
+    if n != m:
+        return False
+    for i in range(n):
+        if code[i] != new_code[i] or arg[i] != new_arg[i] or value[i] != new_value[i]:
+            return False
+    return True
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def simplify_batch(code, arg, value, length, allowed, out_code, out_arg, out_value, out_length):
+    """Simplify every program (code, arg, value) (P, L) into out_*; out_length[p] = 0 marks one that is not real.
+
+    allowed[p] is a bit mask of the opcodes program p may be written with.
+    """
+    width = code.shape[1]
+    a = make_arena(width)
+    w = Writer(np.zeros(8 * width + 64, _TASK), np.zeros(1, _WSTATE))
+    stack = np.zeros(2 * width + 2, np.int64)
+    new_code, new_arg, new_value = np.zeros(width, code.dtype), np.zeros(width, arg.dtype), np.zeros(width)
+    for p in range(len(length)):
+        n = length[p]
+        out_code[p, :n], out_arg[p, :n], out_value[p, :n] = code[p, :n], arg[p, :n], value[p, :n]
+        for _ in range(_PASSES):
+            m = _simplify_one(
+                a, w, stack, out_code[p], out_arg[p], out_value[p], n, allowed[p], new_code, new_arg, new_value
+            )
+            if m < 0 or _same(out_code[p], out_arg[p], out_value[p], n, new_code, new_arg, new_value, m):
+                break
+            n = m
+            if m == 0:
+                break
+            out_code[p, :n], out_arg[p, :n], out_value[p, :n] = new_code[:n], new_arg[:n], new_value[:n]
+        out_length[p] = n
