@@ -42,12 +42,12 @@ class _Reference(BaseModel):
 
 def layout_of(folder: Path) -> Layout | None:
     """The layout of a folder of either kind, or None for another kind of folder. Raises InputError."""
-    if (folder / "resources").is_dir():
-        resources = folder / "resources"
-        return Layout(folder, folder.name, resources / "data", resources / "reference_metrics.json")
-    for bundle in (folder / "v1", folder):
+    for bundle in (folder / "v1", folder):  # first, since a bundle holds a folder resources/ of another meaning
         if (bundle / "spec.json").is_file():
             return _agentics(bundle)
+    resources = folder / "resources"
+    if resources.is_dir():
+        return Layout(folder, folder.name, resources / "data", resources / "reference_metrics.json")
     return None
 
 

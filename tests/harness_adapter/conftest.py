@@ -62,6 +62,8 @@ def frontier(tmp_path: Path) -> Callable[..., Path]:
         values = {"m_base": 5.0, "m_ref": 0.0, "C_ref": 4, "reference_expression": "withheld", **reference}
         (data.parent / "reference_metrics.json").write_text(json.dumps({"d.csv": values}))
         if agentics:
+            (folder / "v1" / "resources").mkdir(exist_ok=True)
+            (folder / "v1" / "resources" / "pyproject.toml").write_text("")
             (folder / "v1" / "spec.json").write_text(json.dumps({"challenge_name": "symreg-d"}))
             config = {"runner": "symbolic_regression", "data_dir": "public/data"}
             config["reference_path"] = "public/reference_metrics.json"
