@@ -132,7 +132,8 @@ class _Writer:
         if int(self.program.code[i]) == VAR:
             return self.names[arg], ATOM
         if arg >= LOCAL:
-            return self.locals[arg - LOCAL], ATOM
+            name = self.locals[arg - LOCAL]
+            return name, PRODUCT if name.startswith("-") else ATOM
         if not math.isfinite(value):
             raise NotExpressible(f"the law holds the number {value}, which is not finite")
         return self.style.number(value, arg)
