@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from evolve.config import RunConfig
-from harness_adapter.options import ReadOptions
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """`config` has its seed. `read` is what was said about a CSV file. `began` is when the clock of `config.time`
-    started (time.monotonic)."""
+    """`config` has its seed. `table` holds what was said about a CSV: target, inputs, ignore, metric, group, sep,
+    decimal. `began` is when the clock of `config.time` started (time.monotonic)."""
 
     config: RunConfig
     out: Path | None = None
     resume: Path | None = None
     harness: Path | None = None
-    read: ReadOptions = field(default_factory=ReadOptions)
+    table: Mapping[str, str] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)

@@ -54,7 +54,9 @@ def predict_table(run: RunDirectory, task: TaskRecord, path: Path, sep: str | No
         file = read_body(read_header(path, sniff(path, sep, decimal)))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
-    X = np.column_stack([_column(file, name) for name in law.USED_INPUTS]) if law.USED_INPUTS else np.zeros((file.n_rows, 0))
+    X = np.empty((file.n_rows, len(law.USED_INPUTS)))
+    for position, name in enumerate(law.USED_INPUTS):
+        X[:, position] = _column(file, name)
     values = np.full(file.n_rows, np.nan)
     complete = np.isfinite(X).all(axis=1)
     for rows, params in _clusters(law, task, file, X, complete):

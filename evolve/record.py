@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +19,6 @@ from harness_adapter.task import Task
 from operators.errors import InputError
 from operators.program import Program
 from operators.text import parse, render
-
 
 T = TypeVar("T")
 
@@ -43,12 +42,16 @@ class TaskRecord:
     max_constants: int | None = None
     max_locals: int | None = None
     fit_timeout: float | None = None
+    sep: str | None = None  # as said by the user about a CSV file, to read it again the same way
+    decimal: str | None = None
 
     @staticmethod
-    def of(task: Task) -> TaskRecord:
-        """What to remember of a task."""
-        shared = {f.name: getattr(task, f.name) for f in fields(TaskRecord) if f.name not in ("rows", "source")}
-        return TaskRecord(**shared, source=str(task.source.resolve()), rows=task.dataset.n_rows)
+    def of(task: Task, said: Mapping[str, str] | None = None) -> TaskRecord:
+        """What to remember of a task; `said` is what the user told about a CSV file."""
+        own = {"rows", "source", "sep", "decimal"}
+        shared = {f.name: getattr(task, f.name) for f in fields(TaskRecord) if f.name not in own}
+        dialect = {key: value for key, value in (said or {}).items() if key in own}
+        return TaskRecord(**shared, source=str(task.source.resolve()), rows=task.dataset.n_rows, **dialect)
 
 
 @dataclass(frozen=True)
@@ -97,9 +100,9 @@ class Result:
     version: str = ""
 
 
-def write_task(run: RunDirectory, task: Task) -> TaskRecord:
-    """Write task.json."""
-    record = TaskRecord.of(task)
+def write_task(run: RunDirectory, task: Task, said: Mapping[str, str] | None = None) -> TaskRecord:
+    """Write task.json; `said` is what the user told about a CSV file."""
+    record = TaskRecord.of(task, said)
     run.write_json(TASK, asdict(record))
     return record
 

@@ -51,17 +51,21 @@ def write_report(
     """Write the page. `predictions` (rows,) are the law's on the training rows, in the order of `task.dataset`."""
     laws = read_front(run)
     drawn = list(_plots(run, task, result, laws, predictions, config.max_points)) if config.plots else []
-    page = _environment().get_template("report.html.j2").render(
-        result=result,
-        context=task.context,
-        front=laws,
-        plots=[*drawn, *figures],
-        tables=tables,
-        columns=[task.target_column, *task.columns],
-        rows=task.dataset.n_rows,
-        notes=[*task.notes, *task.warnings],
-        configuration=(run.path / CONFIG).read_text(encoding="utf-8").strip(),
-        versions=_versions(run),
+    page = (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            result=result,
+            context=task.context,
+            front=laws,
+            plots=[*drawn, *figures],
+            tables=tables,
+            columns=[task.target_column, *task.columns],
+            rows=task.dataset.n_rows,
+            notes=[*task.notes, *task.warnings],
+            configuration=(run.path / CONFIG).read_text(encoding="utf-8").strip(),
+            versions=_versions(run),
+        )
     )
     run.write_text(REPORT, page)
 

@@ -163,6 +163,14 @@ def replace_file(target: Path, content: bytes) -> None:
         raise
 
 
+def write_file(target: Path, content: bytes) -> None:
+    """Write a file that a user named, in one step. Raises InputError, with its path, when that is not possible."""
+    try:
+        replace_file(target, content)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from None
+
+
 def finite(value: Any) -> Any:
     """JSON has no nan or inf: such numbers become their names in text."""
     if isinstance(value, Mapping):

@@ -29,7 +29,7 @@ def open_folder(task: Task, options: RunOptions) -> RunDirectory:
     folder = RunDirectory.create(task.name, config.seed or 0, options.out)
     folder.write_text(CONFIG, dump(config))
     folder.write_json(VERSIONS, versions())
-    write_task(folder, task)
+    write_task(folder, task, options.table)
     return folder
 
 

@@ -12,7 +12,7 @@ _LIBRARIES = ("numpy", "scipy", "sympy", "deap", "numba", "pandas", "ray", "matp
 
 
 def versions() -> dict[str, str]:
-    """Versions of this project, Python, the libraries that can change a result, and the machine; nothing is imported."""
+    """Versions of this project, Python and the libraries that can change a result; nothing is imported."""
     found = {"evolve": __version__, "python": platform.python_version()}
     for name in _LIBRARIES:
         try:

@@ -15,7 +15,7 @@ _TABLE = ("target", "inputs", "ignore", "metric", "group", "sep", "decimal")
 @click.command()
 @click.argument("task")
 @click.option("--out", type=_FOLDER, metavar="DIR", help="Run folder.  [default: runs/<task>-<UTC>-<seed>]")
-@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Same seed and budget, same law.  [default: drawn]")
+@click.option("--seed", type=click.IntRange(min=0), metavar="N", help="Same seed and budget: same law.")
 @click.option("--time", metavar="60s", help="Wall time of the whole run, compiling included: 60s, 2m, 1h.")
 @click.option("--evaluations", type=click.IntRange(min=1), metavar="N", help="Programs scored on the data.")
 @click.option("--preset", metavar="NAME", help="quick, default or thorough.")
@@ -24,7 +24,7 @@ _TABLE = ("target", "inputs", "ignore", "metric", "group", "sep", "decimal")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes that score candidates.")
 @click.option("--harness", type=_FOLDER, metavar="DIR", help="A SciLaws-Bench checkout or its harness folder.")
 @click.option("--resume", type=_FOLDER, metavar="RUN", help="Continue the run in this folder.")
-@click.option("--target", metavar="COLUMN", help="CSV: the column to explain.  [default: one called y or target, else the first]")
+@click.option("--target", metavar="COLUMN", help="CSV: the column to explain.  [default: y, target or the first]")
 @click.option("--inputs", metavar="A,B", help="CSV: the columns a law may use.  [default: all other numeric ones]")
 @click.option("--ignore", metavar="A,B", help="CSV: columns to leave out.")
 @click.option("--metric", metavar="NAME", help="CSV: what to minimise.  [default: rmse]")
@@ -39,9 +39,10 @@ def run(task: str, **options: Any) -> int:
     """
     from evolve import config
     from evolve.options import RunOptions
-    from harness_adapter.options import ReadOptions
+    from harness_adapter.read import locate
 
     began = time.monotonic()
+    locate(task)
     flags = {key: options[key] for key in ("seed", "time", "evaluations", "workers")}
     settings = config.load(options["preset"], options["file"], options["settings"], flags)
     chosen = RunOptions(
@@ -49,9 +50,9 @@ def run(task: str, **options: Any) -> int:
         out=options["out"],
         resume=options["resume"],
         harness=options["harness"],
-        read=ReadOptions.of({key: options[key] for key in _TABLE if options[key] is not None}),
+        table={key: options[key] for key in _TABLE if options[key] is not None},
         began=began,
     )
-    from evolve.run import run as run_task  # numba and scipy come with it: after everything a typing error could stop
+    from evolve.run import run as run_task  # brings numba and scipy: late, so that a slip of the keyboard is quick
 
     return run_task(task, chosen).exit_code

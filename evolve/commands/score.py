@@ -12,7 +12,7 @@ from evolve.exits import DONE, NOT_VALID
 @click.command()
 @click.argument("task")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--harness", type=click.Path(path_type=Path), metavar="DIR", help="A SciLaws-Bench checkout or its harness.")
+@click.option("--harness", type=click.Path(path_type=Path), metavar="DIR", help="A SciLaws-Bench checkout.")
 @click.option("--timeout", type=click.FloatRange(min=1), metavar="SECONDS", help="Give the scorer at most this long.")
 def score(task: str, file: Path, harness: Path | None, timeout: float | None) -> int:
     """Score FILE on TASK with the official scorer: its JSON on standard output, one line for people on standard error.

@@ -30,7 +30,9 @@ def test_every_example_is_there_with_source_and_licence(name):
 
 
 def test_every_folder_is_listed():
-    assert sorted(p.name for p in examples.folder().iterdir() if p.is_dir() and p.name != "__pycache__") == sorted(NAMES)
+    assert sorted(p.name for p in examples.folder().iterdir() if p.is_dir() and p.name != "__pycache__") == sorted(
+        NAMES
+    )
 
 
 @pytest.fixture(scope="module")
