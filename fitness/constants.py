@@ -6,15 +6,18 @@ for any number of threads.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fitness import least_squares
+from fitness.batch_fit import Effort, Target, fit_batch
 from fitness.data import Dataset
 from fitness.kernels import predict_batch
 from fitness.metrics import BAD_LOSS, Metric, Space, metric_of
@@ -60,32 +63,39 @@ def fit(
     rows: slice = ALL_ROWS,
     threads: int = 1,
     robust: bool = False,
+    small_gain: float = 1e-10,
 ) -> Fitted:
     """Fit the constants of every program by at most `max_iterations` steps; 0 only evaluates.
 
-    `rows` (contiguous) are the rows fitted and scored. The start values are kept where the fit does not lower the
-    loss in `metric`.
+    `rows` (contiguous) are the rows fitted and scored. Constants are fitted by least squares in the metric's space;
+    `robust` adds rounds of reweighting for metrics of absolute errors. A descent has converged when it expects to
+    lower the squared error by less than the share `small_gain`. The start values are kept where no fit lowers the
+    loss.
     """
     spec = metric_of(metric)
-    y = np.ascontiguousarray(data.y[rows])
     X = np.ascontiguousarray(data.X[:, rows])
-    weight, start_weight = fitting_weights(spec, y, None if data.weight is None else data.weight[rows])
+    target = _target(spec, np.ascontiguousarray(data.y[rows]), None if data.weight is None else data.weight[rows])
+    effort = Effort(max_iterations, small_gain, robust)
     n = len(batch)
-    target_size = float(np.sum(np.square(weight * y)))
-    spread = float(np.sum(np.square(y - np.mean(y)))) if np.any(y != y[:1]) else 0.0
     out = Fitted(
         batch.value.copy(), np.full(n, BAD_LOSS), np.zeros(n, np.int64), np.zeros(n, np.int8), np.zeros(n, np.uint64)
     )
 
     def run(first: int, last: int) -> None:
-        least_squares.fit_batch(
-            batch.code, batch.arg, out.value, batch.length, X, y, spec.opcode, int(spec.space), spec.absolute,
-            weight, start_weight, target_size, spread, max_iterations, first, last,
+        fit_batch(
+            batch.code, batch.arg, out.value, batch.length, X, target, effort, first, last,
             out.loss, out.iterations, out.reason, out.signature,
         )  # fmt: skip
 
     in_threads(run, n, threads)
     return out
+
+
+def _target(spec: Metric, y: F64, weight: F64 | None) -> Target:
+    own, start = fitting_weights(spec, y, weight)
+    spread = float(np.sum(np.square(y - np.mean(y)))) if np.any(y != y[:1]) else 0.0
+    size = float(np.sum(np.square(own * y)))
+    return Target(y, spec.opcode, int(spec.space), spec.absolute, own, start, size, spread)
 
 
 def evaluate(batch: ProgramBatch, data: Dataset, metric: str, threads: int = 1, rows: slice = ALL_ROWS) -> F64:
@@ -126,14 +136,19 @@ def fitting_weights(metric: Metric, y: F64, weight: F64 | None) -> tuple[F64, F6
     return own, own
 
 
+@cache
+def _pool(threads: int, process: int) -> ThreadPoolExecutor:
+    """The threads of this process (a fork inherits the object, but not the threads: hence the process number)."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="kernels")
+
+
 def in_threads(run: Callable[[int, int], None], n: int, threads: int) -> None:
     """Call run(first, last) over contiguous chunks of range(n), in `threads` threads."""
     if threads <= 1 or n <= 1:
         run(0, n)
         return
     edges = np.unique(np.linspace(0, n, min(n, threads * _CHUNKS_PER_THREAD) + 1).astype(int))
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(run, edges[:-1].tolist(), edges[1:].tolist()))
+    list(_pool(threads, os.getpid()).map(run, edges[:-1].tolist(), edges[1:].tolist()))
 
 
 def polish(program: Program, data: Dataset, metric: str, restarts: int = 8) -> tuple[Program, float]:

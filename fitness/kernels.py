@@ -36,7 +36,7 @@ RIGHT = 1  # its second operand or -1
 SLOT = 2  # where its value goes
 PARAM = 3  # index of the parameter it is, or -1
 ACTIVE = 4  # how many fitted constants stand below it
-AFFINE = 5  # 1 when the output is affine in it, the other parameters marked so included
+AFFINE = 5  # 1 when the output is affine in it, jointly with the other parameters marked so
 ADJOINT = 6  # which row of the adjoint matrix its derivative is a multiple of (`reverse`)
 READ = 7  # READ, f: 1 when the program reads feature f
 PLAN_ROWS = 8
@@ -52,9 +52,9 @@ def new_plan(width, n_features):  # type: ignore[no-untyped-def]
 
 @kernel(entry=False)
 def plan_program(code, arg, length, n_features, keep, plan, stack):  # type: ignore[no-untyped-def]
-    """Fill the plan of a program; returns its number of parameters K.
+    """Fill the plan of a program; returns its number of parameters K and how many of them are affine.
 
-    With `keep` every node has a slot of its own, which `reverse` needs: n_features + nodes slots. Without it slots
+    The affine parameters have the lowest numbers. With `keep` every node has a slot of its own, which `reverse` needs: n_features + nodes slots. Without it slots
     are used again as soon as their values are consumed, which keeps short programs in the fastest cache:
     n_features + 2 nodes slots at most. `stack` is int64 scratch of (nodes,).
     """
@@ -84,7 +84,7 @@ def plan_program(code, arg, length, n_features, keep, plan, stack):  # type: ign
         stack[top] = i
         top += 1
     _mark_affine(code, length, plan)
-    return k
+    return k, _affine_first(length, k, plan)
 
 
 @kernel(entry=False)
@@ -128,6 +128,29 @@ def _mark_affine(code, length, plan):  # type: ignore[no-untyped-def]
         for j in range(i):
             if plan[PARAM, i] >= 0 and plan[PARAM, j] == plan[PARAM, i]:
                 plan[AFFINE, i] = plan[AFFINE, j] = 0
+
+
+@kernel(entry=False)
+def _affine_first(length, k, plan):  # type: ignore[no-untyped-def]
+    """Renumber the parameters so that the affine ones come first; returns how many there are."""
+    n_affine = 0
+    for i in range(length):
+        if plan[PARAM, i] >= 0 and plan[AFFINE, i] == 1:
+            n_affine += 1
+    new = np.full(k, -1, np.int64)
+    affine, other = 0, n_affine
+    for i in range(length):
+        p = plan[PARAM, i]
+        if p < 0:
+            continue
+        if new[p] < 0 and plan[AFFINE, i] == 1:
+            new[p] = affine
+            affine += 1
+        elif new[p] < 0:
+            new[p] = other
+            other += 1
+        plan[PARAM, i] = new[p]
+    return n_affine
 
 
 @kernel(entry=False)
@@ -286,13 +309,13 @@ def predict_batch(code, arg, value, length, X, first, last, out):  # type: ignor
 
 @kernel
 def jacobian_rows(code, arg, value, X, out, jacobian):  # type: ignore[no-untyped-def]
-    """Values out (rows,) and derivatives jacobian (K, rows) by its K parameters of one program; returns K."""
+    """Values out (rows,) and derivatives jacobian (K, rows) of one program by its parameters, affine ones first."""
     length, n_features, rows = code.size, X.shape[0], X.shape[1]
     plan = new_plan(length, n_features)
     slots, adjoint = np.empty((n_features + length, BLOCK)), np.empty((length + 1, BLOCK))
     scale, factor = np.empty(length), np.empty(MAX_PARAMETERS)
     row = np.empty(MAX_PARAMETERS, np.int64)
-    k = plan_program(code, arg, length, n_features, True, plan, np.empty(length, np.int64))
+    k, _ = plan_program(code, arg, length, n_features, True, plan, np.empty(length, np.int64))
     fill(pointer(adjoint, length), 1.0, BLOCK)
     for begin in range(0, rows, BLOCK):
         n = min(BLOCK, rows - begin)
@@ -303,4 +326,15 @@ def jacobian_rows(code, arg, value, X, out, jacobian):  # type: ignore[no-untype
         parameter_rows(code, length, plan, adjoint, scale, k, row, factor, n)
         for p in range(k):
             scaled_copy(pointer(jacobian[p], begin), pointer(adjoint, row[p]), factor[p], n)
-    return k
+
+
+@kernel
+def parameters(code, arg):  # type: ignore[no-untyped-def]
+    """The parameter number of every node of one program (-1: none), how many there are, and how many are affine."""
+    length, n_features = code.size, 1
+    for i in range(length):
+        if code[i] == VAR:
+            n_features = max(n_features, arg[i] + 1)
+    plan = new_plan(length, n_features)
+    k, n_affine = plan_program(code, arg, length, n_features, False, plan, np.empty(length, np.int64))
+    return plan[PARAM, :length].copy(), k, n_affine

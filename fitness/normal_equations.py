@@ -17,13 +17,12 @@ from fitness.loss_kernels import bad_rows, residuals
 
 # Rows start..stop of X (features, rows), with targets and square-rooted weights, in a fitting space.
 Rows = namedtuple("Rows", "X y weight space start stop")
-# One program: its nodes, its plan (slots kept) and its number of parameters.
-Tree = namedtuple("Tree", "code length plan k")
+# One program: its nodes, its plan (slots kept), its number of parameters and how many of them are affine.
+Tree = namedtuple("Tree", "code length plan k n_affine")
 # Scratch for one program at a time, see `new_workspace`.
 Workspace = namedtuple("Workspace", "slots adjoint scale row factor")
 
 DEPENDENT = 1e-13  # a column whose part that is new has less than this share of its square is left out
-SKIPPED, EXACT, DAMPED = range(3)  # how a parameter takes part in a solve
 
 
 @kernel(entry=False)
@@ -113,19 +112,22 @@ def predicted_decrease(G, k, step):  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def solve(G, k, part, damping, L, step):  # type: ignore[no-untyped-def]
-    """Solve (J'J + D) step = -J'r over the parameters with part[p] > SKIPPED; returns the predicted decrease of r'r.
+def solve(G, k, n_exact, n_solve, damping, L, step):  # type: ignore[no-untyped-def]
+    """Solve the normal equations for the first n_solve of k parameters; returns the predicted decrease of r'r.
 
-    D is damping * diag(J'J) at the DAMPED parameters (Marquardt's scaling). Cholesky's factorisation of the matrix
-    with unit diagonal, lower half in L (K, K); a parameter whose column depends on earlier ones, or is zero, does
-    not move.
+    The first n_exact parameters are solved exactly; the diagonal of the others, after the exact ones have been
+    eliminated, is enlarged by the share `damping` (Marquardt's scaling of the projected Jacobian). Cholesky's
+    factorisation of the matrix with unit diagonal, lower half in L; a parameter whose column depends on earlier
+    ones, or is zero, does not move.
     """
     for i in range(k):
         step[i] = L[i, i] = 0.0
-        if part[i] == SKIPPED or not G[i, i] > 0.0:
+        if i >= n_solve or not G[i, i] > 0.0:
             continue
-        pivot = 1.0 + (damping if part[i] == DAMPED else 0.0)
+        pivot = 1.0
         for j in range(i):
+            if j == n_exact:
+                pivot *= 1.0 + damping
             L[i, j] = 0.0
             if L[j, j] > 0.0:
                 dot = G[i, j] / (math.sqrt(G[i, i]) * math.sqrt(G[j, j]))
@@ -133,6 +135,8 @@ def solve(G, k, part, damping, L, step):  # type: ignore[no-untyped-def]
                     dot -= L[i, m] * L[j, m]
                 L[i, j] = dot / L[j, j]
                 pivot -= L[i, j] * L[i, j]
+        if i == n_exact:
+            pivot *= 1.0 + damping
         if pivot > DEPENDENT:
             L[i, i] = math.sqrt(pivot)
             dot = -G[k, i] / math.sqrt(G[i, i])
@@ -142,10 +146,10 @@ def solve(G, k, part, damping, L, step):  # type: ignore[no-untyped-def]
         else:
             for j in range(i):
                 L[i, j] = 0.0
-    for i in range(k - 1, -1, -1):
+    for i in range(n_solve - 1, -1, -1):
         if L[i, i] > 0.0:
             dot = step[i]
-            for m in range(i + 1, k):
+            for m in range(i + 1, n_solve):
                 dot -= L[m, i] * step[m] * math.sqrt(G[m, m])
             step[i] = dot / L[i, i] / math.sqrt(G[i, i])
     return predicted_decrease(G, k, step)

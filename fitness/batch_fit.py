@@ -1,0 +1,157 @@
+"""Fit, score and sign every program of a batch: the kernel behind `fitness.constants`."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+
+import numpy as np
+
+from fitness.jit import kernel, pointer
+from fitness.kernels import BLOCK, new_plan, plan_program, predict_rows
+from fitness.least_squares import BAD_START, NOTHING_TO_FIT, PLAIN, RELATIVE, descend, new_algebra
+from fitness.loss_kernels import LOG, MDAE, SYMMETRIC, bad_rows, loss_of, median, residuals, signature
+from fitness.metrics import BAD_LOSS
+from fitness.normal_equations import Rows, Tree, accumulate, new_workspace
+
+_ROBUST_ROUNDS = 12
+_ROBUST_STEPS = 4  # Levenberg-Marquardt steps in one round of reweighting
+_LEAST_RESIDUAL = 1e-6  # of the mean one: smaller residuals get no more weight
+
+# What is fitted: y (rows,); `weight` and `start_weight` (rows,), see `fitting_weights`; `absolute`: the metric is about
+# absolute errors; `size`, `spread`: the weighted sum of squares of y, the sum of squares about its mean.
+Target = namedtuple("Target", "y metric space absolute weight start_weight size spread")
+# How hard to try.
+Effort = namedtuple("Effort", "iterations small_gain robust")
+# Scratch: slots for predictions, three vectors of all rows, and node values.
+Buffers = namedtuple("Buffers", "slots prediction errors weight kept")
+
+
+@kernel(entry=False)
+def score(tree, quick_plan, X, target, value, buffers):  # type: ignore[no-untyped-def]
+    """The loss of a program at the given node values; its predictions are left in the buffers."""
+    predict_rows(tree.code, value, tree.length, X, 0, X.shape[1], quick_plan, buffers.slots, buffers.prediction)
+    return loss_of(target.metric, target.y, target.spread, buffers.prediction, buffers.errors)
+
+
+@kernel(entry=False)
+def choose_start(tree, X, target, effort, work, algebra, kept):  # type: ignore[no-untyped-def]
+    """Move algebra.value to the best start for a space that is not linear in the prediction.
+
+    The affine constants cannot be solved for in such a space, but they can in the relative and in the plain one:
+    tried are the values as they are and both solutions. `kept` is scratch for the node values.
+    """
+    n = X.shape[1]
+    least = math.inf
+    for attempt in range(3):
+        if attempt == 1:
+            descend(tree, Rows(X, target.y, target.start_weight, RELATIVE, 0, n), 1, effort.small_gain, 0.0, work, algebra)
+        elif attempt == 2:
+            descend(tree, Rows(X, target.y, target.weight, PLAIN, 0, n), 1, effort.small_gain, 0.0, work, algebra)
+        rows = Rows(X, target.y, target.weight, target.space, 0, n)
+        error = accumulate(tree, algebra.value, rows, work, algebra.G)
+        if error < least:
+            least = error
+            for i in range(tree.length):
+                kept[i] = algebra.value[i]
+    if least < math.inf:
+        for i in range(tree.length):
+            algebra.value[i] = kept[i]
+
+
+@kernel(entry=False)
+def fit_constants(tree, X, target, effort, work, algebra, kept):  # type: ignore[no-untyped-def]
+    """Descend from algebra.value in the target's space; returns (iterations, reason)."""
+    if target.space == SYMMETRIC or target.space == LOG:
+        choose_start(tree, X, target, effort, work, algebra, kept)
+    rows = Rows(X, target.y, target.weight, target.space, 0, X.shape[1])
+    _, iterations, reason = descend(tree, rows, effort.iterations, effort.small_gain, target.size, work, algebra)
+    return iterations, reason
+
+
+@kernel(entry=False)
+def robust_weights(target, buffers, share):  # type: ignore[no-untyped-def]
+    """From the predictions in the buffers: the weights of the next least-squares problem, into buffers.weight.
+
+    Absolute errors: weight / sqrt(|residual|), so that squares add up to absolute values. Their median: the rows
+    with the smaller half of the errors only. Residuals below `share` of the mean one count as that.
+    """
+    n = target.y.size
+    f, errors, weight = pointer(buffers.prediction, 0), pointer(buffers.errors, 0), pointer(buffers.weight, 0)
+    residuals(target.space, pointer(target.y, 0), pointer(target.weight, 0), f, n, errors, weight)
+    mean = 0.0
+    for r in range(n):
+        buffers.errors[r] = abs(buffers.errors[r])
+        mean += buffers.errors[r] / n
+    if target.metric == MDAE:
+        for r in range(n):
+            buffers.weight[r] = buffers.errors[r]
+        middle = median(buffers.weight[:n])
+        for r in range(n):
+            buffers.weight[r] = target.weight[r] if buffers.errors[r] <= middle else 0.0
+    else:
+        floor = max(share * mean, 1e-300)
+        for r in range(n):
+            buffers.weight[r] = target.weight[r] * math.sqrt(mean / max(buffers.errors[r], floor))
+
+
+@kernel(entry=False)
+def fit_robustly(tree, quick_plan, X, target, effort, best_loss, best, work, algebra, buffers):  # type: ignore[no-untyped-def]
+    """Iteratively reweighted least squares from algebra.value; `best` (node values) follows the lowest loss."""
+    n = X.shape[1]
+    share = 1e-2
+    for _ in range(_ROBUST_ROUNDS):
+        if bad_rows(pointer(buffers.prediction, 0), n) > 0:
+            return best_loss
+        robust_weights(target, buffers, share)
+        rows = Rows(X, target.y, buffers.weight, target.space, 0, n)
+        descend(tree, rows, _ROBUST_STEPS, effort.small_gain, 0.0, work, algebra)
+        loss = score(tree, quick_plan, X, target, algebra.value, buffers)
+        if loss < best_loss:
+            best_loss = loss
+            for i in range(tree.length):
+                best[i] = algebra.value[i]
+        share = max(0.2 * share, _LEAST_RESIDUAL)
+    return best_loss
+
+
+@kernel
+def fit_batch(code, arg, value, length, X, target, effort, first, last, loss, iterations, reason, signatures):  # type: ignore[no-untyped-def]
+    """Fit programs first..last in place (value (P, L)) and fill loss, iterations, reason, signatures (P,).
+
+    Start values that are no worse in the metric than the fitted ones are kept.
+    """
+    width, n_features = code.shape[1], X.shape[0]
+    plan, quick_plan = new_plan(width, n_features), new_plan(width, n_features)
+    stack = np.empty(width, np.int64)
+    work, algebra = new_workspace(width, n_features), new_algebra(width)
+    rows = max(X.shape[1], 1)
+    slots = np.empty((n_features + 2 * width, BLOCK))
+    buffers = Buffers(slots, np.empty(rows), np.empty(rows), np.empty(rows), np.empty(width))
+    for p in range(first, last):
+        n = length[p]
+        plan_program(code[p], arg[p], n, n_features, False, quick_plan, stack)
+        k, n_affine = plan_program(code[p], arg[p], n, n_features, True, plan, stack)
+        tree = Tree(code[p], n, plan, k, n_affine)
+        loss[p], iterations[p], reason[p] = BAD_LOSS, 0, NOTHING_TO_FIT
+        fitting = effort.iterations > 0 and k > 0
+        if not fitting or target.absolute:
+            loss[p] = score(tree, quick_plan, X, target, value[p], buffers)
+        if fitting:
+            for i in range(n):
+                algebra.value[i] = value[p, i]
+            iterations[p], reason[p] = fit_constants(tree, X, target, effort, work, algebra, buffers.kept)
+            found = BAD_LOSS
+            if reason[p] != BAD_START:
+                found = score(tree, quick_plan, X, target, algebra.value, buffers)
+            if found < loss[p]:
+                loss[p] = found
+                for i in range(n):
+                    value[p, i] = algebra.value[i]
+            if effort.robust and target.absolute and found < BAD_LOSS:
+                loss[p] = fit_robustly(
+                    tree, quick_plan, X, target, effort, loss[p], value[p], work, algebra, buffers
+                )
+            if loss[p] == BAD_LOSS or target.absolute:
+                loss[p] = score(tree, quick_plan, X, target, value[p], buffers)
+        signatures[p] = signature(buffers.prediction)
