@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from evolve.seeding.build import Builder, Inexpressible, nearest_simple
+from evolve.seeding.build import Builder, nearest_simple
 from evolve.seeding.images import Target
 from evolve.seeding.sparse import Combination
 from evolve.seeding.table import Table
@@ -48,6 +50,11 @@ def _exponential(table: Table, found: Combination, coefficients: list[float]) ->
     return builder.monomial(scale, bases, powers)
 
 
+def write_sum(coefficients: Sequence[float], terms: Sequence[Program], intercept: float, target: Target, builder: Builder) -> Program:
+    """The law of a sum of given programs."""
+    return target.rebuild(builder.linear([nearest_simple(float(c), 1e-6) for c in coefficients], terms, intercept))
+
+
 def without_intercept(table: Table, found: Combination, target: Target, rows_allowance: float) -> Combination:
     """The combination refitted through zero, if that costs no more than a factor `rows_allowance` in error."""
     A = (table.values[found.entries] * target.w).T
@@ -62,5 +69,3 @@ def without_intercept(table: Table, found: Combination, target: Target, rows_all
         return Combination(found.entries, x / scale, 0.0, error, found.cost)
     return found
 
-
-__all__ = ["Builder", "Inexpressible", "without_intercept", "write"]

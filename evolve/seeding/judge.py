@@ -1,22 +1,27 @@
-"""Which of the laws found are worth telling the search: those on the front of error against length, and exact ones."""
+"""Which of the laws found are worth telling the search: those on the front of error against complexity, and exact ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evolve.seeding.build import Inexpressible, evaluate, nearest_simple
+from evolve.seeding.build import Inexpressible, nearest_simple
 from evolve.seeding.work import Meter
-from operators.complexity import complexity
-from operators.program import FIXED, Program
+from fitness.constants import fit
+from fitness.data import Dataset
+from operators.complexity import complexities
+from operators.program import FIXED, Program, ProgramBatch
 
 F64 = NDArray[np.float64]
 
 EXACT = 1e-9  # relative rms error that numbers printed with ten digits still reach
+_SOLVED_COST = 4.0  # errors within this factor of the best are told apart by complexity once a law is exact
+
+Writer = tuple[Callable[[], Program], str]  # a program to be spelled, and where it comes from
 
 
 class GrammarLike(Protocol):
@@ -35,7 +40,7 @@ class GrammarLike(Protocol):
 
 @dataclass(frozen=True)
 class Proposal:
-    """A law for the search: `error` is its weighted rms error over the target's spread on the rows it was judged on."""
+    """A law for the search; `error`: its weighted rms error over the target's spread, on the rows it was judged on."""
 
     program: Program
     origin: str
@@ -43,13 +48,13 @@ class Proposal:
 
 
 class Judge:
-    """Scores programs on the data and remembers the front of what was proposed."""
+    """Fits and scores programs on the data and remembers the front of what was proposed."""
 
-    def __init__(self, X: F64, y: F64, w: F64, grammar: GrammarLike, meter: Meter, slack: float = 1.05) -> None:
-        self.X, self.y, self.w = X, y, w
-        self.grammar, self.meter, self.slack = grammar, meter, slack
-        mean = float(np.average(y, weights=w * w))
-        self.spread = float(np.sqrt(np.mean((w * (y - mean)) ** 2))) or 1.0
+    def __init__(self, data: Dataset, grammar: GrammarLike, meter: Meter, slack: float = 1.02) -> None:
+        self.data, self.grammar, self.meter, self.slack = data, grammar, meter, slack
+        weight = np.ones(data.n_rows) if data.weight is None else data.weight
+        mean = float(np.average(data.y, weights=weight))
+        self.spread = float(np.sqrt(np.average((data.y - mean) ** 2, weights=weight))) or 1.0
         self.front: list[tuple[int, float]] = []
         self.seen: set[bytes] = set()
         self.best = np.inf
@@ -58,35 +63,45 @@ class Judge:
     def solved(self) -> bool:
         return self.best <= EXACT
 
-    def error(self, program: Program) -> float:
-        """Relative weighted rms error; inf where the program is not finite on every row."""
-        self.meter.evaluate(1, len(self.y))
-        with np.errstate(all="ignore"):
-            e = float(np.sqrt(np.mean((self.w * (self.y - evaluate(program, self.X))) ** 2)) / self.spread)
-        return e if np.isfinite(e) else np.inf
+    def offer(self, writers: Sequence[Writer], iterations: int = 8) -> list[Proposal]:
+        """Those of the programs, fitted, that are legal and improve the front (complexity, error), best error first."""
+        spelled = list(self._spelled(writers))
+        if not spelled:
+            return []
+        batch = ProgramBatch.of([p for p, _ in spelled])
+        fitted = fit(batch, self.data, "rmse", iterations)
+        self.meter.evaluate(len(spelled) * (1 + iterations), self.data.n_rows)
+        programs = [p.with_values(fitted.value[i, : len(p)]) for i, (p, _) in enumerate(spelled)]
+        out = []
+        for i in np.argsort(fitted.loss, kind="stable"):
+            proposal = self._proposal(programs[i], spelled[i][1], float(fitted.loss[i]) / self.spread)
+            if proposal is not None:
+                out.append(proposal)
+        return out
 
-    def offer(self, write: Callable[[], Program], origin: str) -> Proposal | None:
-        """The proposal if the program is legal and improves the front (length, error), with exact numbers snapped."""
-        try:
-            program = write()
-        except Inexpressible:
+    def _spelled(self, writers: Sequence[Writer]) -> Iterator[tuple[Program, str]]:
+        for write, origin in writers:
+            try:
+                program = write()
+            except Inexpressible:
+                continue
+            if len(program) <= self.grammar.max_length and program.shape_key not in self.seen:
+                self.seen.add(program.shape_key)
+                if self.grammar.is_legal(program):
+                    yield program, origin
+
+    def _proposal(self, program: Program, origin: str, error: float) -> Proposal | None:
+        if not error < 10.0:
             return None
-        if len(program) > self.grammar.max_length or program.shape_key in self.seen:
-            return None
-        self.seen.add(program.shape_key)
-        error = self.error(program)
         if error <= 100 * EXACT:
             program, error = self._snapped(program, error)
-        if not self.grammar.is_legal(program) or not self._enters(complexity(program), error):
+        cost = int(complexities(ProgramBatch.of([program]))[0])
+        slack = _SOLVED_COST if error <= EXACT else self.slack
+        if any(c <= cost and e <= max(error * slack, EXACT / 10) for c, e in self.front):
             return None
+        self.front = [(c, e) for c, e in self.front if c < cost or e < error] + [(cost, error)]
         self.best = min(self.best, error)
         return Proposal(program, origin, error)
-
-    def _enters(self, cost: int, error: float) -> bool:
-        if not np.isfinite(error) or any(c <= cost and e <= error * self.slack + EXACT / 10 for c, e in self.front):
-            return False
-        self.front = [(c, e) for c, e in self.front if c < cost or e < error] + [(cost, error)]
-        return True
 
     def _snapped(self, program: Program, error: float) -> tuple[Program, float]:
         """An exact law with those constants fixed that are small fractions but for rounding."""
@@ -96,5 +111,6 @@ class Judge:
             if simple != value[i]:
                 value[i], arg[i] = simple, FIXED
         snapped = Program(program.code, arg, value)
-        after = self.error(snapped)
+        after = float(fit(ProgramBatch.of([snapped]), self.data, "rmse", 4).loss[0]) / self.spread
+        self.meter.evaluate(5, self.data.n_rows)
         return (snapped, after) if after <= max(2.0 * error, EXACT / 10) else (program, error)

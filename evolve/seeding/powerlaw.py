@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from evolve.seeding.build import Builder, nearest_simple
+from evolve.seeding.build import Builder, Inexpressible, nearest_simple
 from evolve.seeding.images import Target
 from evolve.seeding.table import Table
 from operators.program import Program
@@ -42,7 +42,15 @@ def log_regression(values: F64, z: F64, w: F64) -> tuple[F64, float, F64] | None
     return exponents, float(x[-1] / scale[-1]), spread
 
 
-def power_laws(table: Table, target: Target) -> Iterator[Program]:
+def power_laws(table: Table, target: Target) -> list[Program]:
+    """`_power_laws` without those that the grammar cannot spell."""
+    try:
+        return list(_power_laws(table, target))
+    except Inexpressible:
+        return []
+
+
+def _power_laws(table: Table, target: Target) -> Iterator[Program]:
     """Programs for y: exponents snapped to halves, to thirds, to two decimals' worth of fractions, and as fitted."""
     leaves = table.values[table.leaf_entries]
     found = log_regression(leaves, target.z, target.w)

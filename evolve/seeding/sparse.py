@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evolve.seeding.images import Target
-from evolve.seeding.table import Columns, Table
+from evolve.seeding.table import Table, standardised
 from evolve.seeding.work import Meter
 from fitness.match_kernels import best_partners
 
@@ -37,9 +37,8 @@ class Combination:
     cost: float
 
 
-def weighted_unit(columns: Columns, w: F64, n: int | None = None) -> F32:
-    """The first n columns times w, without their part along w (the intercept), at norm 1; zero rows where nothing is left."""
-    unit = columns.unit[:n]
+def weighted_unit(unit: F32, w: F64) -> F32:
+    """Standardised columns times w, without their part along w (the intercept), at norm 1; 0 where nothing is left."""
     if np.ptp(w) == 0.0:
         return unit
     w32 = (w / np.linalg.norm(w)).astype(np.float32)
@@ -93,7 +92,7 @@ def solve(table: Table, entries: I64, target: Target) -> list[Combination]:
 def singles(table: Table, target: Target, meter: Meter, n: int | None = None, keep: int = 8) -> list[Combination]:
     """The best one-term models over the first n columns."""
     columns = table.columns
-    unit = weighted_unit(columns, target.w, n)
+    unit = weighted_unit(columns.unit[:n], target.w)
     c = np.abs(unit @ residual_target(target))
     meter.spend(unit.size * 3)
     best = np.argsort(-np.round(c, 6), kind="stable")[:keep]
@@ -103,7 +102,7 @@ def singles(table: Table, target: Target, meter: Meter, n: int | None = None, ke
 def pairs(table: Table, targets: Sequence[Target], meter: Meter, n: int, keep: int = 12) -> list[list[Combination]]:
     """The best two-term models over the first n columns, for targets that share their weights."""
     columns = table.columns
-    unit = weighted_unit(columns, targets[0].w, n)
+    unit = weighted_unit(columns.unit[:n], targets[0].w)
     n = len(unit)
     c = np.stack([residual_target(t) for t in targets]) @ unit.T
     gain = np.zeros((len(targets), n), np.float32)
@@ -126,10 +125,15 @@ def pairs(table: Table, targets: Sequence[Target], meter: Meter, n: int, keep: i
 class Pursuit:
     """Longer sums for one target over the first n columns, by orthogonal least squares with a beam."""
 
-    def __init__(self, table: Table, target: Target, meter: Meter, n: int | None = None, width: int = 6) -> None:
+    def __init__(
+        self, table: Table, target: Target, meter: Meter, n: int | None = None, width: int = 6, extra: F64 | None = None
+    ) -> None:
+        """`extra` (columns, rows) are further columns, numbered after the table's."""
         self.table, self.target, self.meter, self.width = table, target, meter, width
         self.columns = table.columns
-        self.unit = weighted_unit(self.columns, target.w, n)
+        self.unit = weighted_unit(self.columns.unit[:n], target.w)
+        if extra is not None:
+            self.unit = np.concatenate([self.unit, weighted_unit(standardised(extra).astype(np.float32), target.w)])
         self.t = residual_target(target)
 
     def run(

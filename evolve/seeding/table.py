@@ -195,7 +195,7 @@ class Columns:
         known = np.zeros(0, np.int64)
         for a in range(0, len(order), 4096):
             entries = order[a : a + 4096]
-            unit = _standardised(table.values[entries])
+            unit = standardised(table.values[entries])
             key = _affine_key(unit)
             _, first = np.unique(key, return_index=True)
             first = np.sort(first[~np.isin(key[first], known)])
@@ -210,7 +210,8 @@ class Columns:
         return len(self.entry)
 
 
-def _standardised(values: F64) -> F64:
+def standardised(values: F64) -> F64:
+    """Rows of `values` with mean 0 and norm 1 (rows without spread become 0)."""
     centred = values - values.mean(axis=1, keepdims=True)
     norm = np.sqrt(np.einsum("ij,ij->i", centred, centred))
     return centred / np.where(norm > 0.0, norm, 1.0)[:, None]

@@ -1,0 +1,138 @@
+"""Every look-up on one problem: the quick ones, those with factors, inner constants or quotients, the deep ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evolve.seeding import assemble, lookup, powerlaw, rational, scan, sparse
+from evolve.seeding.build import Builder
+from evolve.seeding.growth import grow
+from evolve.seeding.images import Target, images
+from evolve.seeding.inner import InnerSums
+from evolve.seeding.judge import GrammarLike, Judge, Proposal, Writer
+from evolve.seeding.problem import Problem
+from evolve.seeding.table import Table
+from evolve.seeding.work import Meter
+from operators.program import Program
+
+F64 = NDArray[np.float64]
+
+SMALL, LARGE = 3000, 30000
+_PAIR_COLUMNS = 8000
+_FACTORS = 400
+
+
+class Attack:
+    """The look-ups for one problem (on the table's rows). Every stage is a generator of proposals."""
+
+    def __init__(
+        self, problem: Problem, X: F64, builder: Builder, grammar: GrammarLike, judge: Judge, meter: Meter
+    ) -> None:
+        self.problem, self.X, self.builder = problem, X, builder
+        self.grammar, self.judge, self.meter = grammar, judge, meter
+        self.targets = [problem.target, *images(problem.target, builder)]
+
+    @cached_property
+    def small(self) -> Table:
+        return self._table(SMALL)
+
+    @cached_property
+    def large(self) -> Table:
+        return self._table(LARGE)
+
+    def _table(self, size: int) -> Table:
+        p = self.problem
+        table = grow(Table(p.leaves, p.values, self.builder, getattr(self.grammar, "banned", ())), size)
+        self.meter.evaluate(table.size, p.values.shape[1])
+        return table
+
+    def quick(self) -> Iterator[Proposal]:
+        """Power laws, single entries, short sums and pairs over the small table."""
+        table = self.small
+        for t in self.targets:
+            yield from self._tell([(partial(_same, p), f"power law, {t.label}") for p in powerlaw.power_laws(table, t)])
+        for t in self.targets:
+            yield from self._offer(table, t, sparse.singles(table, t, self.meter), "table")
+        yield from self._pursue(table, self.problem.target, 6)
+        for t in self.targets[:8]:
+            yield from self._offer(table, t, sparse.pairs(table, [t], self.meter, SMALL)[0], "pairs")
+        for t in self.targets[1:6]:
+            yield from self._pursue(table, t, 4)
+
+    def factors(self) -> Iterator[Proposal]:
+        """Targets times a factor, matched against single entries and pairs."""
+        table = self.small
+        factors = lookup.usable_factors(table, _FACTORS)
+        matches = lookup.products(table, self.targets[:8], factors, self.meter)
+        yield from self._matched(table, matches, "factor")
+        for t in self.targets[:3]:
+            matches = lookup.pair_products(table, t, factors[:80], self.meter, 1500)
+            yield from self._matched(table, matches[:30], "factor and pair")
+
+    def scans(self) -> Iterator[Proposal]:
+        """Sums with frequencies, rates, exponents, offsets and bells."""
+        table = self.small
+        chosen = 1 + np.argsort(table.cost[1:], kind="stable")[:40]
+        inputs, programs = table.values[chosen], [table.program(int(e)) for e in chosen]
+        for t in self.targets[:4]:
+            scanned = [
+                c
+                for w in scan.waves(inputs, t, self.meter)
+                for c in scan.wave_columns(programs[w.u], inputs[w.u], w.frequency, self.builder)
+            ]
+            scanned += list(scan.grid_columns(programs[:16], inputs[:16], self.builder))
+            sums = InnerSums(table, t, self.X, scanned, self.meter, 1500).run()
+            yield from self._tell([(partial(t.rebuild, s.program), f"inner constants, {t.label}") for s in sums[:10]])
+
+    def ratios(self) -> Iterator[Proposal]:
+        """Quotients of two short sums."""
+        for t in self.targets[:3]:
+            found = rational.rationals(self.small, t, self.meter, 800, 200, 5)
+            yield from self._tell([(partial(r.write, self.small, t), f"quotient, {t.label}") for r in found[:10]])
+
+    def deep(self) -> Iterator[Proposal]:
+        """The large table: single entries, factors, sums and pairs."""
+        table = self.large
+        for t in self.targets:
+            yield from self._offer(table, t, sparse.singles(table, t, self.meter), "large table")
+        factors = lookup.usable_factors(table, 100)
+        yield from self._matched(table, lookup.products(table, self.targets[:6], factors, self.meter), "large factor")
+        for t in self.targets[:6]:
+            yield from self._pursue(table, t, 5)
+        for t in self.targets[:5]:
+            yield from self._offer(table, t, sparse.pairs(table, [t], self.meter, _PAIR_COLUMNS)[0], "large pairs")
+
+    def _pursue(self, table: Table, target: Target, most: int) -> Iterator[Proposal]:
+        pursuit = sparse.Pursuit(table, target, self.meter)
+        for layer in pursuit.run(most, exact=1e-7):
+            yield from self._offer(table, target, pursuit.combinations(layer), f"sum of {len(layer[0])}")
+
+    def _matched(self, table: Table, matches: Sequence[lookup.Match], origin: str) -> Iterator[Proposal]:
+        matches = sorted(matches, key=lambda m: (round(m.combination.error / self.judge.spread, 9), m.combination.cost))
+        yield from self._tell([w for m in matches[:20] for w in self._writers(table, m.combination, m.target, origin)])
+
+    def _offer(
+        self, table: Table, target: Target, found: Sequence[sparse.Combination], origin: str
+    ) -> Iterator[Proposal]:
+        spread = self.judge.spread
+        found = sorted(found, key=lambda c: (round(c.error / spread, 9), c.cost))[:6]
+        yield from self._tell([w for c in found for w in self._writers(table, c, target, origin)])
+
+    def _writers(self, table: Table, c: sparse.Combination, target: Target, origin: str) -> list[Writer]:
+        rows = len(target.z)
+        allowance = float(1.0 + np.log(rows) / rows)
+        c = assemble.without_intercept(table, c, target, allowance)
+        return [(partial(assemble.write, table, c, target), f"{origin}, {target.label}")]
+
+    def _tell(self, writers: Sequence[Writer]) -> Iterator[Proposal]:
+        if not self.judge.solved:
+            label = self.problem.label
+            yield from self.judge.offer([(w, f"{origin}{label}") for w, origin in writers])
+
+
+def _same(program: Program) -> Program:
+    return program

@@ -1,0 +1,118 @@
+"""Sums with inner constants: scanned columns beside the table's, refined together by least squares.
+
+A first pursuit finds which columns matter; their constants are then fitted together with the whole sum, the exact
+columns take the place of the scanned ones, and a second pursuit looks for what is still missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evolve.seeding.build import Inexpressible, evaluate, nearest_simple
+from evolve.seeding.images import Target
+from evolve.seeding.scan import Inner
+from evolve.seeding.sparse import Pursuit
+from evolve.seeding.table import Table
+from evolve.seeding.work import Meter
+from fitness.constants import fit
+from fitness.data import Dataset
+from operators.program import Program, ProgramBatch
+
+F64 = NDArray[np.float64]
+Members = tuple[int, ...]
+
+_ITERATIONS = 15
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """A law for the target's z (constants refined), the terms that hold inner constants, and its weighted rms error."""
+
+    program: Program
+    inner: tuple[Program, ...]
+    error: float
+
+
+class InnerSums:
+    """Searches sums of table entries and scanned columns for one target. X (features, rows) are the inputs."""
+
+    def __init__(self, table: Table, target: Target, X: F64, scanned: Sequence[Inner], meter: Meter, n: int) -> None:
+        self.table, self.target, self.X, self.meter = table, target, X, meter
+        self.scanned = scanned
+        self.n = min(n, len(table.columns))
+        self.data = Dataset(np.ascontiguousarray(X), target.z, ("",) * len(X), target.w**2)
+
+    def run(self, most: int = 4, first: int = 2) -> list[Sum]:
+        """Laws for z, best first, with `first` terms from the first pursuit and up to `most` after the second."""
+        pursuit = self._pursuit(self.scanned)
+        out: list[Sum] = []
+        for layer in pursuit.run(first):
+            sets = [m for m in layer if any(j >= self.n for j in m)]
+            out += self._fitted([self._written(m, self.scanned) for m in sets])
+        out.sort(key=lambda s: s.error)
+        for found in out[:3]:
+            out += self._longer(found, most)
+        return sorted(out, key=lambda s: s.error)
+
+    def _pursuit(self, scanned: Sequence[Inner]) -> Pursuit:
+        extra = np.array([s.values for s in scanned])
+        return Pursuit(self.table, self.target, self.meter, self.n, extra=extra)
+
+    def _longer(self, found: Sum, most: int) -> list[Sum]:
+        """Sums that keep the refined inner terms of a sum and add what the table and the scan still have."""
+        refined = [Inner(v, _given(p), "refined") for p in found.inner if np.isfinite(v := evaluate(p, self.X)).all()]
+        if not refined or len(refined) >= most:
+            return []
+        scanned = [*refined, *self.scanned]
+        start: Members = tuple(range(self.n, self.n + len(refined)))
+        layers = self._pursuit(scanned).run(most, [start], exact=1e-7)
+        return self._fitted([self._written(m, scanned) for layer in layers for m in layer[:3]])
+
+    def _written(self, members: Members, scanned: Sequence[Inner]) -> tuple[Program, tuple[Program, ...]] | None:
+        """(program with linear coefficients solved for, its terms with inner constants)."""
+        try:
+            plain = [self.table.program(int(self.table.columns.entry[j])) for j in members if j < self.n]
+            inner = [scanned[j - self.n].write() for j in members if j >= self.n]
+        except Inexpressible:
+            return None
+        values = [self.table.values[self.table.columns.entry[j]] for j in members if j < self.n]
+        values += [scanned[j - self.n].values for j in members if j >= self.n]
+        A = np.column_stack([*values, np.ones(self.X.shape[1])]) * self.target.w[:, None]
+        norm = np.linalg.norm(A, axis=0)
+        if not (np.isfinite(A).all() and np.all(norm > 0.0)):
+            return None
+        c = np.linalg.lstsq(A / norm, self.target.w * self.target.z, rcond=1e-13)[0] / norm
+        try:
+            coefficients = [nearest_simple(float(v), 1e-9) for v in c[:-1]]
+            return self.table.builder.linear(coefficients, [*plain, *inner], float(c[-1])), tuple(inner)
+        except Inexpressible:
+            return None
+
+    def _fitted(self, written: Sequence[tuple[Program, tuple[Program, ...]] | None]) -> list[Sum]:
+        laws = [w for w in written if w is not None]
+        if not laws:
+            return []
+        batch = ProgramBatch.of([p for p, _ in laws])
+        result = fit(batch, self.data, "rmse", _ITERATIONS)
+        self.meter.evaluate(len(laws) * _ITERATIONS, self.data.n_rows)
+        out = []
+        for i, (program, inner) in enumerate(laws):
+            after = program.with_values(result.value[i, : len(program)])
+            out.append(Sum(after, tuple(_same_place(program, after, term) for term in inner), float(result.loss[i])))
+        return out
+
+
+def _same_place(before: Program, after: Program, term: Program) -> Program:
+    """The subtree of `after` that stands where `term` stands in `before`."""
+    for i in range(len(before)):
+        if before.code[i] == term.code[-1] and before.subtree(i).key == term.key:
+            return after.subtree(i)
+    return term
+
+
+def _given(program: Program):  # type: ignore[no-untyped-def]
+    return lambda: program

@@ -1,0 +1,62 @@
+"""A problem with leaves: the original inputs, or what structure detection put in their place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evolve.seeding.build import Builder
+from evolve.seeding.images import Target
+from operators.program import Program
+
+F64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Find target.z as a function of the leaves; values (k, rows) are theirs. `label` says how it arose."""
+
+    leaves: tuple[Program, ...]
+    values: F64
+    target: Target
+    label: str = ""
+
+    @property
+    def n_leaves(self) -> int:
+        return len(self.leaves)
+
+    def first_rows(self, n: int) -> Problem:
+        """The same problem on the first n rows (the sample is in random order)."""
+        t = self.target
+        target = Target(t.z[:n], t.w[:n], t.rebuild, t.label, t.rebuild_exp)
+        return Problem(self.leaves, np.ascontiguousarray(self.values[:, :n]), target, self.label)
+
+    def divided(self, leaf: int, exponent: float, builder: Builder) -> Problem:
+        """The problem of z / leaf**exponent, without that leaf."""
+        factor = builder.power(self.leaves[leaf], exponent)
+        size = np.abs(self.values[leaf]) ** exponent * _sign(self.values[leaf], exponent)
+        t = self.target
+        target = Target(
+            t.z / size, t.w * np.abs(size), lambda u: t.rebuild(builder.product([u, factor])), t.label
+        )
+        rest = [i for i in range(self.n_leaves) if i != leaf]
+        return Problem(
+            tuple(self.leaves[i] for i in rest), self.values[rest], target, f"{self.label} / leaf^{exponent:g}"
+        )
+
+    def merged(self, pair: tuple[int, int], program: Program, values: F64, label: str) -> Problem:
+        """The problem with one leaf (values: on the same rows) in place of two."""
+        rest = [i for i in range(self.n_leaves) if i not in pair]
+        return Problem(
+            (*(self.leaves[i] for i in rest), program),
+            np.vstack([self.values[rest], values[None, :]]),
+            self.target,
+            f"{self.label} {label}",
+        )
+
+
+def _sign(values: F64, exponent: float) -> F64:
+    odd = exponent == round(exponent) and round(exponent) % 2 == 1
+    return np.sign(values) if odd else np.ones_like(values)
