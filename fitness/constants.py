@@ -151,8 +151,17 @@ def in_threads(run: Callable[[int, int], None], n: int, threads: int) -> None:
     list(_pool(threads, os.getpid()).map(run, edges[:-1].tolist(), edges[1:].tolist()))
 
 
-def polish(program: Program, data: Dataset, metric: str, restarts: int = 8) -> tuple[Program, float]:
+def polish(
+    program: Program, data: Dataset, metric: str, restarts: int = 8, threads: int = 1
+) -> tuple[Program, float]:
     """The thorough fit of one program, see `fitness.polish`: the program with better constants, and its loss."""
     from fitness.polish import polish as thorough  # that module fits through this one
 
-    return thorough(program, data, metric, restarts)
+    return thorough(program, data, metric, restarts, threads)
+
+
+def scan(batch: ProgramBatch, data: Dataset, metric: str, threads: int = 1) -> Fitted:
+    """Fit with grids over frequencies, rates and exponents, see `fitness.scan`; for few promising programs."""
+    from fitness.scan import scan as over_grids
+
+    return over_grids(batch, data, metric, threads)

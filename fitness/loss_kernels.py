@@ -144,6 +144,12 @@ def residuals(space, y, weight, f, n, residual, slope):  # type: ignore[no-untyp
             slope[r] = weight[r]
 
 
+@kernel
+def residual_rows(space, y, weight, f, residual, slope):  # type: ignore[no-untyped-def]
+    """`residuals` of whole vectors (rows,), for Python."""
+    residuals(space, pointer(y, 0), pointer(weight, 0), pointer(f, 0), y.size, pointer(residual, 0), pointer(slope, 0))
+
+
 @kernel(entry=False)
 def signature(f):  # type: ignore[no-untyped-def]
     """A hash that predictions share when they agree to about 7 digits of their spread, on at most 64 even rows."""

@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from fitness.kernels import MAX_PARAMETERS, jacobian_rows, parameters
+from fitness.loss_kernels import residual_rows
+from fitness.metrics import Space
 from operators.program import Program
 
 F64 = NDArray[np.float64]
 _SMALL_STEP = 1e-14  # relative change of the constants at which a descent has converged
 _MOST_DAMPING = 1e16
+_SOLVES = 2
+_LARGE = 1e150  # squares of larger numbers overflow
 
 
 class Model:
@@ -51,6 +55,21 @@ class Model:
         return prediction, jacobian[: self.size]
 
 
+@dataclass(frozen=True)
+class Goal:
+    """What is fitted: targets and square-rooted weights (rows,) in a fitting space."""
+
+    y: F64
+    weight: F64
+    space: Space = Space.PLAIN
+
+    def residual(self, prediction: F64) -> tuple[F64, F64]:
+        """The weighted residual and its derivative by the prediction, both (rows,)."""
+        residual, slope = np.empty_like(prediction), np.empty_like(prediction)
+        residual_rows(int(self.space), self.y, self.weight, prediction, residual, slope)
+        return residual, slope
+
+
 @dataclass
 class _Point:
     theta: F64
@@ -59,19 +78,19 @@ class _Point:
     columns: F64  # weighted Jacobian of the nonlinear parameters, projected; (rows, N)
 
 
-def descend(model: Model, y: F64, weight: F64, max_iterations: int = 200, theta: F64 | None = None) -> tuple[F64, float]:
-    """Least squares of weight * (model - y) from theta (default: the program's values); returns (theta, r'r)."""
-    point = _project(model, y, weight, model.start if theta is None else theta)
+def descend(model: Model, goal: Goal, max_iterations: int = 200, theta: F64 | None = None) -> tuple[F64, float]:
+    """Least squares in the goal's space from theta (default: the program's values); returns (theta, r'r)."""
+    theta = model.start if theta is None else theta
+    n = model.n_affine if goal.space in (Space.PLAIN, Space.RELATIVE) else 0
+    point = _project(model, goal, n, theta)
     if point is None:
-        return model.start if theta is None else theta, np.inf
+        return theta, np.inf
     damping, growth = 1e-3, 2.0
-    for _ in range(max_iterations):
-        if point.columns.shape[1] == 0:
-            break
+    for _ in range(max_iterations if n < model.size else 0):
         step, promise = _step(point, damping)
         moved = point.theta.copy()
-        moved[model.n_affine :] += step
-        trial = _project(model, y, weight, moved)
+        moved[n:] += step
+        trial = _project(model, goal, n, moved)
         if trial is not None and trial.error < point.error:
             quality = (point.error - trial.error) / promise if promise > 0.0 else 0.0
             damping *= max(1.0 / 5.0, 1.0 - (2.0 * quality - 1.0) ** 3)
@@ -79,34 +98,39 @@ def descend(model: Model, y: F64, weight: F64, max_iterations: int = 200, theta:
             point = trial
         else:
             damping, growth = damping * growth, growth * 2.0
-        small = np.all(np.abs(step) <= _SMALL_STEP * (np.abs(point.theta[model.n_affine :]) + 1e-300))
+        small = np.all(np.abs(step) <= _SMALL_STEP * (np.abs(point.theta[n:]) + 1e-300))
         if small or damping > _MOST_DAMPING:
             break
     return point.theta, point.error
 
 
-def _project(model: Model, y: F64, weight: F64, theta: F64) -> _Point | None:
-    """Solve the affine parameters at the given nonlinear ones; None when a row or derivative is bad."""
-    n = model.n_affine
+def _project(model: Model, goal: Goal, n: int, theta: F64) -> _Point | None:
+    """Solve the n affine parameters at the given nonlinear ones; None when a row or derivative is bad."""
     theta = theta.copy()
-    basis = np.empty((len(y), 0))
-    for _ in range(2 if n else 1):  # the second pass refines the solution and gives the Jacobian that belongs to it
-        prediction, jacobian = model.evaluate(theta)
-        residual = weight * (prediction - y)
-        columns = (jacobian * weight).T
-        if not (np.isfinite(residual).all() and np.isfinite(columns).all()):
+    linear = _linearise(model, goal, theta)
+    basis = np.empty((model.X.shape[1], 0))
+    for _ in range(_SOLVES if n else 0):  # the first finds the solution, the others refine it
+        if linear is None:
             return None
-        if n:
-            basis, change = _solve(columns[:, :n], residual)
-            theta[:n] += change
-    if n:
-        prediction, jacobian = model.evaluate(theta)
-        residual = weight * (prediction - y)
-        columns = (jacobian * weight).T
-        if not (np.isfinite(residual).all() and np.isfinite(columns).all()):
-            return None
+        basis, change = _solve(linear[1][:, :n], linear[0])
+        theta[:n] += change
+        linear = _linearise(model, goal, theta)
+    if linear is None:
+        return None
+    residual, columns = linear
     inner = columns[:, n:]
     return _Point(theta, float(residual @ residual), residual, inner - basis @ (basis.T @ inner))
+
+
+def _linearise(model: Model, goal: Goal, theta: F64) -> tuple[F64, F64] | None:
+    """Weighted residual (rows,) and Jacobian (rows, K); None when one of them is not finite."""
+    prediction, jacobian = model.evaluate(theta)
+    if not np.isfinite(prediction).all():
+        return None
+    residual, slope = goal.residual(prediction)
+    columns = (jacobian * slope).T
+    size = float(np.abs(columns).max(initial=0.0)) + float(np.abs(residual).max(initial=0.0))
+    return (residual, columns) if size < _LARGE else None
 
 
 def _solve(columns: F64, residual: F64) -> tuple[F64, F64]:
