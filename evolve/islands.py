@@ -13,13 +13,13 @@ from deap import base
 from numpy.typing import NDArray
 
 from evolve.config import SearchConfig
+from evolve.simplifier import Simplifier
 from evolve.toolbox import vary
 from fitness.metrics import BAD_LOSS
 from fitness.rank_kernels import dominance_counts
 from fitness.score import Scored
 from operators.grammar import Grammar
 from operators.program import ProgramBatch
-from operators.simplify import simplify_all
 from operators.vary_kernels import shape_hashes
 
 I64 = NDArray[np.int64]
@@ -39,8 +39,16 @@ class Brood:
 class Island:
     """A population under one grammar, in arrays: `scored` (N programs with scores) and `age` (N,) in generations."""
 
-    def __init__(self, rng: np.random.Generator, grammar: Grammar, toolbox: base.Toolbox, config: SearchConfig) -> None:
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        grammar: Grammar,
+        toolbox: base.Toolbox,
+        config: SearchConfig,
+        simplifier: Simplifier,
+    ) -> None:
         self.rng = rng
+        self.simplifier = simplifier
         self.grammar = grammar
         self.toolbox = toolbox
         self.config = config
@@ -93,7 +101,7 @@ class Island:
 
     def _untried(self, brood: Brood) -> Brood:
         """The children simplified, without those whose form (constants aside) was scored before on this island."""
-        b = simplify_all(brood.batch, self.grammar.primitives)
+        b = self.simplifier.all(brood.batch, self.grammar.primitives)
         legal = self.grammar.legal(b)
         fresh = []
         for row, key in enumerate(shape_hashes(b.code, b.arg, b.value, b.length).tolist()):

@@ -10,20 +10,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from evolve.simplifier import Simplifier
 from operators.grammar import Grammar
 from operators.primitives import ARITY, CONST, OPCODE
 from operators.program import FIXED, FREE, LOCAL, Program, constant
-from operators.simplify import simplify
 
 _UNARY_SWAPS = {"sin": ("cos",), "cos": ("sin",), "square": ("abs",), "sqrt": ("log",), "log": ("sqrt",)}
 
 
-def neighbours(program: Program, grammar: Grammar, limit: int = 200) -> list[Program]:
+def neighbours(program: Program, grammar: Grammar, simplifier: Simplifier, limit: int = 200) -> list[Program]:
     """Legal programs one step away that are at most as long, each once: `program` simplified, its equal forms, reductions."""
     seen = {program.key}
     out: list[Program] = []
-    for raw in _raw_neighbours(program):
-        candidate = simplify(raw, grammar.primitives)
+    for raw in (program, *simplifier.forms(program, grammar.primitives), *reductions(program)):
+        candidate = simplifier.one(raw, grammar.primitives)
         if candidate is None or candidate.key in seen:
             continue
         seen.add(candidate.key)
@@ -32,11 +32,6 @@ def neighbours(program: Program, grammar: Grammar, limit: int = 200) -> list[Pro
             if len(out) == limit:
                 break
     return out
-
-
-def _raw_neighbours(program: Program) -> Iterator[Program]:
-    yield program
-    yield from reductions(program)
 
 
 def reductions(program: Program) -> Iterator[Program]:

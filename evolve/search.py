@@ -16,6 +16,7 @@ from evolve.config import SearchConfig
 from evolve.graft import Grafter
 from evolve.islands import Island
 from evolve.refine import neighbours
+from evolve.simplifier import Simplifier
 from evolve.toolbox import make_toolbox
 from fitness.evaluator import Evaluator
 from fitness.metrics import BAD_LOSS
@@ -79,6 +80,7 @@ class Search:
         self._proposals = proposals
         self._starts = list(starts)
         self._grafter = grafter
+        self._simplifier = Simplifier(wait=max_evaluations is not None)
         self._max_evaluations = max_evaluations
         self._refine: list[Candidate] = []
         self._refined: set[bytes] = set()
@@ -86,7 +88,7 @@ class Search:
         self._generation = 0
         grammars = island_grammars(grammar, config.islands)
         self.islands = [
-            Island(child, g, make_toolbox(g, evaluator, config), config)
+            Island(child, g, make_toolbox(g, evaluator, config), config, self._simplifier)
             for child, g in zip(rng.spawn(config.islands), grammars, strict=True)
         ]
 
@@ -131,7 +133,7 @@ class Search:
         programs: list[Program] = []
         for candidate in queue[:_REFINED_PER_GENERATION]:
             self._refined.add(candidate.program.shape_key)
-            programs += [candidate.program, *neighbours(candidate.program, self.grammar)]
+            programs += [candidate.program, *neighbours(candidate.program, self.grammar, self._simplifier)]
             if self._grafter is not None:
                 programs += self._grafter.grafts(candidate.program)
         self._refine = queue[_REFINED_PER_GENERATION : 8 * _REFINED_PER_GENERATION]
