@@ -42,33 +42,33 @@ class InProcessEvaluator:
         self.metric = metric
         self.threads = threads
         self.evaluations = 0
-        self._largest = _largest_constant(data)
+        self._largest = largest_constant(data)
 
     def evaluate(self, batch: ProgramBatch, iterations: int) -> Scored:
         self.evaluations += len(batch)
         fitted = fit(batch, self.data, self.metric, max_iterations=iterations, threads=self.threads)
         best = ProgramBatch(batch.code, batch.arg, fitted.value, batch.length)
-        loss = np.where(_runaway(best, self._largest), BAD_LOSS, fitted.loss)
-        return Scored(best, loss, _search_complexity(best), fitted.signature)
+        loss = np.where(runaway(best, self._largest), BAD_LOSS, fitted.loss)
+        return Scored(best, loss, search_complexity(best), fitted.signature)
 
     def close(self) -> None:
         """Nothing is held open."""
 
 
-def _largest_constant(data: Dataset) -> float:
+def largest_constant(data: Dataset) -> float:
     """A fitted constant beyond this amplifies rounding errors: ``1e14*(x - x*x/x)`` is noise, not a law."""
     spread = np.std(data.X, axis=1)
     smallest = float(np.min(spread[spread > 0.0], initial=1.0))
     return _AMPLIFIED * max(1.0, float(np.max(np.abs(data.y)))) * max(1.0, 1.0 / smallest) ** 2
 
 
-def _runaway(batch: ProgramBatch, largest: float) -> NDArray[np.bool_]:
+def runaway(batch: ProgramBatch, largest: float) -> NDArray[np.bool_]:
     within = np.arange(batch.width) < batch.length[:, None]
     fitted = within & (batch.code == CONST) & (batch.arg != FIXED)
     return np.any(fitted & (np.abs(batch.value) > largest), axis=1)
 
 
-def _search_complexity(batch: ProgramBatch) -> NDArray[np.int64]:
+def search_complexity(batch: ProgramBatch) -> NDArray[np.int64]:
     """C, but never less than the operations written down: terms that cancel must not come for free."""
     within = np.arange(batch.width) < batch.length[:, None]
     arity = np.where(within, ARITY[batch.code], 0)
