@@ -6,6 +6,7 @@ Every program is scored on its own, so the result does not depend on threads, wo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -22,6 +23,19 @@ from operators.program import FIXED, ProgramBatch
 _AMPLIFIED = 1e9
 
 
+@dataclass(frozen=True)
+class Account:
+    """Where programs were scored, and what that moved between processes."""
+
+    in_process: int  # programs scored in this process
+    by_worker: tuple[int, ...] = ()  # programs scored by each worker
+    data_bytes: int = 0  # the data, moved once
+    sent_bytes: int = 0  # programs, to the workers
+    received_bytes: int = 0  # programs with fitted constants and scores, from the workers
+    calls: int = 0
+    replaced: int = 0  # workers that were lost and had a successor
+
+
 class Evaluator(Protocol):
     """Scores batches of programs on the data it holds."""
 
@@ -29,6 +43,9 @@ class Evaluator(Protocol):
 
     def evaluate(self, batch: ProgramBatch, iterations: int) -> Scored:
         """Fit the constants of every program by at most `iterations` descent steps and score it."""
+
+    def account(self) -> Account:
+        """Where the programs were scored so far."""
 
     def close(self) -> None:
         """Release threads, processes and memory; safe to call twice."""
@@ -50,6 +67,9 @@ class InProcessEvaluator:
         best = ProgramBatch(batch.code, batch.arg, fitted.value, batch.length)
         loss = np.where(runaway(best, self._largest), BAD_LOSS, fitted.loss)
         return Scored(best, loss, search_complexity(best), fitted.signature)
+
+    def account(self) -> Account:
+        return Account(self.evaluations)
 
     def close(self) -> None:
         """Nothing is held open."""
