@@ -23,8 +23,8 @@ from operators.program import Program, ProgramBatch, apply, constant, variable
 
 F64 = NDArray[np.float64]
 
-_ROWS = 256
-_TABLE = 2500
+_ROWS = 200
+_TABLE = 2000
 _STEP = 1e-5  # of the finite differences, relative to the node's spread
 _PER_NODE = 4
 
@@ -45,6 +45,9 @@ class Grafter:
         if leaves and len(self.y) >= 4:
             table = Table([variable(i) for i in leaves], self.X[leaves], Builder(grammar.primitives), grammar.banned)
             self.table = grow(table, _TABLE)
+            self._norm = np.linalg.norm(self.table.values, axis=1)
+            self._unit = np.float32(self.table.values / self._norm[:, None])
+            self._unit_squared = np.square(self._unit)
 
     def grafts(self, program: Program, most: int = 40) -> list[Program]:
         """The `most` promising extensions of a law by one table entry, best first; legal ones only."""
@@ -55,11 +58,9 @@ class Grafter:
         if parts is None:
             return []
         residual, own, sensitivity, node_values = parts
-        for node in range(len(program)):
-            s = sensitivity[node]
-            found += self._best_entries(node, s, residual, own, False)
-            if len(program) > 1:
-                found += self._best_entries(node, s * node_values[node], residual, own, True)
+        found += self._best_entries(sensitivity, residual, own, False)
+        if len(program) > 1:
+            found += self._best_entries(sensitivity * node_values, residual, own, True)
         found.sort(key=lambda f: -f[0])
         out = []
         for _, node, entry, multiply, size in found[: 3 * most]:
@@ -110,24 +111,28 @@ class Grafter:
         return (self.y - f) / size, 1.0 / size
 
     def _best_entries(
-        self, node: int, s: F64, residual: F64, own: F64, multiply: bool
+        self, sensitivity: F64, residual: F64, own: F64, multiply: bool
     ) -> list[tuple[float, int, int, bool, float]]:
-        """(explained share, node, entry, multiply, e) of the entries that explain most when added at a node."""
-        if not np.any(s):
-            return []
-        assert self.table is not None
+        """(explained share, node, entry, multiply, e) of the entries that explain most when added at each node."""
+        size = np.linalg.norm(sensitivity, axis=1)
         with np.errstate(all="ignore"):
-            values = self.table.values
-            along = values @ (s * residual)
-            power = np.square(values) @ np.square(s)
-            shadow = np.square(values @ (s[:, None] * own)).sum(axis=1) if own.shape[1] else 0.0
+            s = np.where(size[:, None] > 0, sensitivity / size[:, None], 0.0)
+            along = self._unit @ np.float32(s * residual).T
+            power = self._unit_squared @ np.float32(np.square(s)).T
+            effects = np.float32(s[:, :, None] * own[None]).transpose(1, 0, 2).reshape(len(residual), -1)
+            shadow = np.square(self._unit @ effects).reshape(*power.shape, -1).sum(axis=2)
             free = power - shadow
-            gain = np.where(free > 1e-9 * power, np.square(along) / free, 0.0)
+            gain = np.where(free > 1e-5 * power, np.square(along) / free, 0.0)
         gain = np.where(np.isfinite(gain), gain, 0.0)
         if multiply:
             gain[0] = 0.0
-        order = np.argpartition(-gain, _PER_NODE)[:_PER_NODE]
-        return [(float(gain[e]), node, int(e), multiply, float(along[e] / free[e])) for e in order if gain[e] > 0.0]
+        best = np.argpartition(-gain, _PER_NODE, axis=0)[:_PER_NODE]
+        return [
+            (float(gain[e, node]), node, int(e), multiply, float(along[e, node] / free[e, node] / size[node] / self._norm[e]))
+            for node in range(len(s))
+            for e in best[:, node]
+            if gain[e, node] > 0.0
+        ]
 
     def _write(self, program: Program, node: int, entry: int, multiply: bool, size: float) -> Program | None:
         assert self.table is not None
