@@ -65,7 +65,7 @@ def render(law: ContractLaw) -> str:
     names = _Names(law, program)
     lines, result = statements(program, names.of_feature)
     if not program.features:
-        result = f"np.full(len(X), {result})"
+        result = f"np.full(len(X), {result}, dtype=np.float64)"
     fallback = None if law.fallback is None else repr(float(law.fallback))
     return template("contract.py.j2").render(
         docstring=names.docstring(()), used_inputs=names.used_inputs, lines=[*names.bindings, *lines], result=result,
@@ -82,14 +82,13 @@ def render_grouped(law: GroupedLaw) -> str:
     locals_ = safe([local.name for local in law.locals], taken=names.of_feature)
     lines, result = statements(program, names.of_feature, locals_)
     if not program.features:
-        result = f"np.full(len(X), {result})"
+        result = f"np.full(len(X), {result}, dtype=np.float64)"
     weighting, robust = _FITTING[law.metric]
-    linear = [] if weighting == "log" else sorted(law.linear)
     return template("grouped.py.j2").render(
         docstring=names.docstring(locals_), used_inputs=names.used_inputs, lines=[*names.bindings, *lines],
         result=result,
         starts=[(name, repr(float(local.start))) for name, local in zip(locals_, law.locals, strict=True)],
-        locals=", ".join(locals_), linear=linear, bounds=_bounds(law.locals), metric=law.metric, weighting=weighting,
+        locals=", ".join(locals_), linear=sorted(law.linear), bounds=_bounds(law.locals), metric=law.metric, weighting=weighting,
         robust=robust,
     )  # fmt: skip
 

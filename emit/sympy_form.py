@@ -49,10 +49,8 @@ def symbols(n: int) -> tuple[sp.Symbol, ...]:
 
 def number(value: float, role: int) -> Any:
     """A constant as sympy holds it: structural ones exact where they are simple, fitted ones as floats."""
-    if role == FREE:
+    if role == FREE or value == math.pi:  # the judge reads pi as the digits it is written with
         return sp.Float(value)
-    if value == math.pi:
-        return sp.pi
     ratio = Fraction(value).limit_denominator(99)
     exact = ratio.numerator / ratio.denominator == value and abs(ratio.numerator) <= _BIGGEST_INT
     return sp.Rational(ratio.numerator, ratio.denominator) if exact else sp.Float(value)
@@ -188,7 +186,7 @@ class _Unbuilder:
             raise NotExpressible(f"a constant of the law is not a finite real number: {str(tree)[:40]}") from None
         if not math.isfinite(value):
             raise NotExpressible("a constant of the law is not finite")
-        return constant(value, FREE if tree.is_Float else FIXED)
+        return constant(value, FREE if tree.is_Float and value != math.pi else FIXED)
 
     def _sum(self, tree: Any) -> Program:
         terms = [self._signed(term) for term in tree.as_ordered_terms()]
