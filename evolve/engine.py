@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,12 +13,16 @@ from evolve.config import RunConfig
 from evolve.exact import exact_loss
 from evolve.finish import Problem
 from evolve.graft import Grafter
+from evolve.grouped.opening import open_grouped
+from evolve.grouped.problem import GroupedProblem, is_grouped, max_locals, pose_grouped
 from evolve.search import Search
 from evolve.seeding import propose
 from evolve.seeding.background import BackgroundSeeder
+from fitness.data import Dataset
 from fitness.evaluator import Evaluator, InProcessEvaluator
 from fitness.folds import make_folds
 from fitness.metrics import usable_metric
+from fitness.ray_pool import open_ray, worth_sharing
 from fitness.sample import stratified_sample
 from harness_adapter.task import Task
 from operators.grammar import Grammar
@@ -41,7 +47,9 @@ class Streams:
 
 
 def pose(task: Task, streams: Streams, config: RunConfig) -> Problem:
-    """The numerical problem behind a task: rows, folds, metric, and when a law is exact."""
+    """The numerical problem behind a task: rows, folds (or the windows of clusters), metric, and when a law is exact."""
+    if is_grouped(task):
+        return pose_grouped(task, grammar_for(task, config), threads(config))
     metric, _ = usable_metric(task.metric, task.dataset.y)
     data = task.dataset
     return Problem(
@@ -74,16 +82,37 @@ def grammar_for(task: Task, config: RunConfig) -> Grammar:
         max_depth=search.max_depth,
         max_complexity=search.max_complexity,
         max_constants=max(1, min(cap, data.n_rows // _ROWS_PER_CONSTANT)),
+        max_locals=max_locals(task) if is_grouped(task) else 0,
         features=varying,
         scale=tuple(float(s) for s in spread),
     )
 
 
+def open_evaluator(data: Dataset, metric: str, config: RunConfig) -> Evaluator:
+    """Scoring in this process, or in `config.workers` processes where a generation is large enough to pay for them."""
+    local = InProcessEvaluator(data, metric, threads(config))
+    if config.workers == 1:
+        return local
+    population = config.search.population
+    if not worth_sharing(data.n_rows, population):
+        _note(f"{data.n_rows} rows times {population} programs are too few for workers; scoring stays in this process")
+        return local
+    threads_each = config.threads or max(1, (os.cpu_count() or 1) // config.workers)
+    make = partial(InProcessEvaluator, metric=metric, threads=threads_each)
+    return open_ray(make, local, data, config.workers, _note)
+
+
+def _note(text: str) -> None:
+    print(f"note: {text}", file=sys.stderr)
+
+
 def open_search(task: Task, problem: Problem, streams: Streams, config: RunConfig) -> tuple[Search, Evaluator]:
     """A search ready to run, and the evaluator to close afterwards."""
     grammar = grammar_for(task, config)
+    if isinstance(problem, GroupedProblem):
+        return open_grouped(problem, grammar, streams.search, streams.sample, config)
     sample = stratified_sample(streams.sample, problem.data, config.search.sample_rows)
-    evaluator = InProcessEvaluator(sample, problem.metric, problem.threads)
+    evaluator = open_evaluator(sample, problem.metric, config)
     seeder = propose(streams.seeding, sample, grammar, config.search.seeding_units)
     search = Search(
         streams.search,

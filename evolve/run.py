@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 
 from evolve.engine import Streams, open_search, pose
@@ -41,10 +42,12 @@ def run(place: str, options: RunOptions) -> RunResult:
         streams = Streams.of(config.seed or 0)
         problem = pose(task, streams, config)
         search, evaluator = open_search(task, problem, streams, config)
-        reason = session.drive(search, publisher)
-        laws = settle(task, problem, search.front, search.grammar, config)
-        result = publisher.conclude(laws, reason, evaluator.evaluations, session.elapsed)
-        evaluator.close()
+        with closing(evaluator):
+            reason = session.drive(search, publisher)
+        with search.timer.phase("conclude"):
+            laws = settle(task, problem, search.front, search.grammar, config)
+            result = publisher.conclude(laws, reason, evaluator.evaluations, session.elapsed)
         session.finished(reason, result, folder)
+        session.accounted(search, folder)
     exit_code = INTERRUPTED if stop and result.valid else DONE if result.valid else NOT_VALID
     return RunResult(folder, result, exit_code)

@@ -17,6 +17,7 @@ from evolve.graft import Grafter
 from evolve.islands import Island
 from evolve.refine import neighbours
 from evolve.simplifier import Simplifier
+from evolve.timing import Timer
 from evolve.toolbox import make_toolbox
 from fitness.evaluator import Evaluator
 from fitness.metrics import BAD_LOSS
@@ -80,7 +81,8 @@ class Search:
         self._proposals = proposals
         self._starts = list(starts)
         self._grafter = grafter
-        self._simplifier = Simplifier(wait=max_evaluations is not None)
+        self.timer = Timer()
+        self._simplifier = Simplifier(wait=max_evaluations is not None, timer=self.timer)
         self._max_evaluations = max_evaluations
         self._refine: list[Candidate] = []
         self._refined: set[bytes] = set()
@@ -112,16 +114,20 @@ class Search:
                 return
 
     def _generation_of(self, island: Island) -> None:
-        brood = island.ask()
-        scored = self._floored(island.toolbox.map(brood.batch))
-        island.tell(scored, brood.age)
+        with self.timer.phase("ask"):
+            brood = island.ask()
+        with self.timer.phase("evaluate"):
+            scored = self._floored(island.toolbox.map(brood.batch))
+        with self.timer.phase("tell"):
+            island.tell(scored, brood.age)
         self._offer(scored, "evolution")
 
     def _propose(self) -> None:
         """Score the newest proposals and let them live among the islands."""
         if self._proposals is None or self._proposals.exhausted:
             return
-        programs = [p for p in self._proposals.take(_PROPOSALS_PER_GENERATION) if self.grammar.is_legal(p)]
+        with self.timer.phase("seeding"):
+            programs = [p for p in self._proposals.take(_PROPOSALS_PER_GENERATION) if self.grammar.is_legal(p)]
         if programs:
             self._share(self._deep(programs), "proposal")
 
@@ -133,9 +139,11 @@ class Search:
         programs: list[Program] = []
         for candidate in queue[:_REFINED_PER_GENERATION]:
             self._refined.add(candidate.program.shape_key)
-            programs += [candidate.program, *neighbours(candidate.program, self.grammar, self._simplifier)]
+            with self.timer.phase("refine"):
+                programs += [candidate.program, *neighbours(candidate.program, self.grammar, self._simplifier)]
             if self._grafter is not None:
-                programs += self._grafter.grafts(candidate.program)
+                with self.timer.phase("graft"):
+                    programs += self._grafter.grafts(candidate.program)
         self._refine = queue[_REFINED_PER_GENERATION : 8 * _REFINED_PER_GENERATION]
         if programs:
             self._share(self._deep(programs), "refined")
@@ -146,9 +154,15 @@ class Search:
         good = np.flatnonzero(scored.loss < BAD_LOSS)
         island = self.islands[self._generation % len(self.islands)]
         if len(good) and island.scored is not None:
-            island.tell(scored.take(good), np.zeros(len(good), dtype=np.int64))
+            with self.timer.phase("tell"):
+                island.tell(scored.take(good), np.zeros(len(good), dtype=np.int64))
 
     def _offer(self, scored: Scored, origin: str) -> None:
+        with self.timer.phase("front"):
+            self._enter(scored, origin)
+
+    def _enter(self, scored: Scored, origin: str) -> None:
+        """Let into the front what beats its bar, and remember it for refinement."""
         bars = {int(c): self.front.bar(int(c)) for c in np.unique(scored.complexity)}
         bar = np.array([bars[int(c)] for c in scored.complexity])
         rows = np.flatnonzero((scored.loss < bar) & (scored.loss < BAD_LOSS))
@@ -166,13 +180,16 @@ class Search:
         for island in self.islands:
             legal = [c for c in laws if island.grammar.is_legal(c.program)]
             if legal:
-                scored = Scored(
-                    self._batch([c.program for c in legal]),
-                    np.array([c.loss for c in legal]),
-                    np.array([c.complexity for c in legal], dtype=np.int64),
-                    np.array([c.signature for c in legal], dtype=np.uint64),
-                )
-                island.tell(scored, np.zeros(len(legal), dtype=np.int64))
+                with self.timer.phase("migrate"):
+                    island.tell(self._as_scored(legal), np.zeros(len(legal), dtype=np.int64))
+
+    def _as_scored(self, candidates: Sequence[Candidate]) -> Scored:
+        return Scored(
+            self._batch([c.program for c in candidates]),
+            np.array([c.loss for c in candidates]),
+            np.array([c.complexity for c in candidates], dtype=np.int64),
+            np.array([c.signature for c in candidates], dtype=np.uint64),
+        )
 
     def _reason(self) -> str | None:
         used = self.evaluator.evaluations
@@ -187,7 +204,8 @@ class Search:
         return None
 
     def _deep(self, programs: Sequence[Program]) -> Scored:
-        return self._floored(self.evaluator.evaluate(self._batch(programs), _DEEP))
+        with self.timer.phase("evaluate deep"):
+            return self._floored(self.evaluator.evaluate(self._batch(programs), _DEEP))
 
     def _floored(self, scored: Scored) -> Scored:
         """Below exactness there is nothing to gain: no term is worth what it takes off the rounding error."""

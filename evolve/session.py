@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import asdict
 
 from evolve.candidate import Candidate
 from evolve.config import dump
@@ -15,6 +16,7 @@ from evolve.rundir import CONFIG, VERSIONS, RunDirectory
 from evolve.search import Search, State
 from evolve.stopping import StopRequest
 from evolve.versions import versions
+from fitness.evaluator import Account
 from harness_adapter.task import Task
 from operators.text import render
 
@@ -80,8 +82,18 @@ class Session:
         for line in _closing_lines(result, folder):
             print(line)
 
+    def accounted(self, search: Search, folder: RunDirectory) -> None:
+        """Log where the time went and who scored how many programs; say the latter if there were workers."""
+        account = search.evaluator.account()
+        folder.log({"event": "phases", "seconds": search.timer.seconds, "entries": search.timer.entries})
+        folder.log({"event": "scored", **asdict(account)})
+        if account.by_worker:
+            print(_workers_line(account))
+
     def _publish_interim(self, search: Search, publisher: Publisher, progress: Progress) -> None:
-        if publisher.publish_interim(search.front, search.grammar):
+        with search.timer.phase("publish interim"):
+            published = publisher.publish_interim(search.front, search.grammar)
+        if published:
             self._observers.law_improved(progress)
         self._published_at = time.monotonic()
 
@@ -113,6 +125,15 @@ class Session:
 
 def _reserve(budget: float) -> float:
     return min(max(_RESERVE_SHARE * budget, _RESERVE_LEAST), _RESERVE_MOST, 0.5 * budget)
+
+
+def _workers_line(account: Account) -> str:
+    each = ", ".join(f"{n:,}" for n in account.by_worker)
+    moved = account.sent_bytes + account.received_bytes
+    return (
+        f"  scored by workers: {each}; in this process: {account.in_process:,}; "
+        f"moved: data {account.data_bytes / 1e6:.2f} MB once, programs and scores {moved / 1e6:.2f} MB"
+    )
 
 
 def _closing_lines(result: Result, folder: RunDirectory) -> list[str]:

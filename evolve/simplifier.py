@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 
+from evolve.timing import Timer
 from operators.program import Program, ProgramBatch, variable
 from operators.simplify import equal_forms, simplify_all
 
@@ -16,14 +17,16 @@ from operators.simplify import equal_forms, simplify_all
 class Simplifier:
     """Simplifies batches once its kernel is compiled; `wait` makes the first call wait for that."""
 
-    def __init__(self, wait: bool) -> None:
+    def __init__(self, wait: bool, timer: Timer | None = None) -> None:
         self._wait = wait
+        self._timer = timer or Timer()
         self._ready = threading.Event()
         threading.Thread(target=self._compile, name="compile simplify", daemon=True).start()
 
     def all(self, batch: ProgramBatch, primitives: tuple[str, ...]) -> ProgramBatch:
         """Every program simplified (length 0: a constant part is not finite and real), or the batch itself."""
-        return simplify_all(batch, primitives) if self._is_ready() else batch
+        with self._timer.phase("simplify"):
+            return simplify_all(batch, primitives) if self._is_ready() else batch
 
     def one(self, program: Program, primitives: tuple[str, ...]) -> Program | None:
         """One program simplified; None when a constant part of it is not finite and real."""
@@ -32,7 +35,8 @@ class Simplifier:
 
     def forms(self, program: Program, primitives: tuple[str, ...]) -> list[Program]:
         """Equal forms of a program that may have a lower C or fewer constants."""
-        return equal_forms(program, primitives) if self._is_ready() else []
+        with self._timer.phase("simplify"):
+            return equal_forms(program, primitives) if self._is_ready() else []
 
     def _is_ready(self) -> bool:
         if self._wait:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fitness.constants import fitting_weights, in_threads
-from fitness.evaluator import largest_constant, runaway, search_complexity
+from fitness.evaluator import Account, largest_constant, runaway, search_complexity
 from fitness.grouped_kernels import Effort, Panel, calibrate_batch
 from fitness.metrics import BAD_LOSS, METRICS, Space, metric_of
 from fitness.score import Scored
@@ -136,6 +136,9 @@ class GroupedEvaluator:
         if self._sample is self._full:
             return scored
         return self._promoted(scored, steps, outer)
+
+    def account(self) -> Account:
+        return Account(self.evaluations)
 
     def close(self) -> None:
         """Nothing is held open."""

@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -174,13 +175,19 @@ class _Worker:
     """What lives in a worker process: an evaluator with the data."""
 
     def __init__(self, make: MakeEvaluator, data: Dataset) -> None:
-        self._evaluator = make(data)
+        self._evaluator = make(_own(data))
 
     def ready(self) -> bool:
         return True
 
     def score(self, batch: PackedBatch, iterations: int) -> PackedScores:
         return PackedScores.of(self._evaluator.evaluate(batch.unpack(), iterations))
+
+
+def _own(data: Dataset) -> Dataset:
+    """A copy that may be written to: arrays in the store are read-only, for which numba would compile anew."""
+    arrays = {name: getattr(data, name) for name in ("X", "y", "weight", "group")}
+    return replace(data, **{name: array.copy() for name, array in arrays.items() if array is not None})
 
 
 class RayPool:
