@@ -16,12 +16,13 @@ from collections import namedtuple
 
 import numpy as np
 
+from fitness.by_pointer import normal_equations, predicted
 from fitness.jit import kernel
-from fitness.kernels import AFFINE, BLOCK, MAX_PARAMETERS, PARAM, new_plan, plan_program, predict_rows
-from fitness.least_squares import PLAIN, RELATIVE, accept, descend, move, new_algebra
+from fitness.kernels import BLOCK, MAX_PARAMETERS, PARAM, new_plan, plan_program
+from fitness.least_squares import PLAIN, RELATIVE, accept, move, new_algebra
 from fitness.loss_kernels import loss_of, median, signature
 from fitness.metrics import BAD_LOSS
-from fitness.normal_equations import Rows, Tree, accumulate, new_workspace, solve
+from fitness.normal_equations import Rows, Tree, new_workspace, solve
 from operators.primitives import CONST
 from operators.program import FIXED, FREE, LOCAL
 
@@ -57,8 +58,8 @@ def new_scratch(width, n_groups, n_rows):  # type: ignore[no-untyped-def]
 
 @kernel(entry=False)
 def equations(tree, value, rows, scratch, work, G):  # type: ignore[no-untyped-def]
-    """`accumulate` with the springs of the parameters added; returns the squared error with theirs."""
-    error = accumulate(tree, value, rows, work, G)
+    """The normal equations with the springs of the parameters added; returns the squared error with theirs."""
+    error = normal_equations(tree, value, rows, work, G)
     k = tree.k
     for p in range(k):
         away = value[scratch.first[p]] - scratch.anchor[p]
@@ -87,7 +88,7 @@ def fit_locals(tree, rows, pull, steps, scratch, work, algebra):  # type: ignore
     for p in range(k):
         scratch.ridge[p] = 0.0
         scratch.anchor[p] = algebra.value[scratch.first[p]]
-    error = accumulate(tree, algebra.value, rows, work, algebra.G)
+    error = normal_equations(tree, algebra.value, rows, work, algebra.G)
     if not math.isfinite(error):
         return math.inf
     for p in range(k):
@@ -202,7 +203,7 @@ def eliminate(tree, is_local, panel, scratch, work, algebra):  # type: ignore[no
     for g in range(len(panel.start) // panel.kinds):
         if not math.isfinite(scratch.errors[g]):
             continue
-        accumulate(tree, scratch.locals[g], whole_rows(panel, g), work, G)
+        normal_equations(tree, scratch.locals[g], whole_rows(panel, g), work, G)
         for a in range(k):  # Gauss-Jordan on the local rows
             if not is_local[a] or not G[a, a] > 0.0:
                 for j in range(k + 1):
@@ -312,10 +313,9 @@ def judge_windows(tree, quick_plan, slots, panel, effort, scratch, work, algebra
             fitted[w, i] = algebra.value[i]
         found = BAD_LOSS
         if math.isfinite(error):
-            predict_rows(
-                tree.code, algebra.value, tree.length, panel.X, panel.cut[w], panel.stop[w], quick_plan, slots,
-                scratch.prediction,
-            )  # fmt: skip
+            predicted(
+                tree, quick_plan, algebra.value, panel.X, panel.cut[w], panel.stop[w], slots, scratch.prediction
+            )
             judged = scratch.prediction[:n]
             found = loss_of(panel.metric, panel.y[panel.cut[w] : panel.stop[w]], panel.spread[w], judged, scratch.buffer)
             for r in range(n):
@@ -365,12 +365,13 @@ def mean_loss(panel, errors):  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def pooled_start(tree, panel, value, steps, work, algebra):  # type: ignore[no-untyped-def]
+def pooled_start(tree, panel, value, steps, scratch, work, algebra):  # type: ignore[no-untyped-def]
     """Fit all parameters as if all clusters were one; into `value`."""
     rows = Rows(panel.X, panel.y, panel.weight, panel.space, 0, panel.stop[len(panel.stop) - 1])
     for i in range(tree.length):
         algebra.value[i] = value[i]
-    error, _, _ = descend(tree, rows, steps, 1e-4, 0.0, work, algebra)
+    locate(tree, scratch.first)
+    error = fit_locals(tree, rows, _NO_PULL, steps, scratch, work, algebra)
     if math.isfinite(error):
         for i in range(tree.length):
             value[i] = algebra.value[i]
@@ -410,11 +411,11 @@ def calibrate_batch(code, arg, value, length, panel, effort, first, last, loss, 
                 constants += arg[p, i] == FREE
         k, n_affine = plan_program(code[p], roles, n, n_features, True, local_plan, stack)
         local_tree = Tree(code[p], n, local_plan, k, n_affine)
-        locate(local_tree, scratch.first)
         for i in range(n):
             scratch.value[i] = value[p, i]
         if (constants > 0 or n_affine < k) and effort.steps > 0:
-            pooled_start(tree, panel, scratch.value, min(effort.steps, _POOLED_STEPS), work, algebra)
+            pooled_start(tree, panel, scratch.value, min(effort.steps, _POOLED_STEPS), scratch, work, algebra)
+        locate(local_tree, scratch.first)
         total = fit_clusters(local_tree, panel, scratch.value, effort.steps, scratch, work, algebra)
         if constants > 0 and math.isfinite(total):
             fit_constants(tree, local_tree, is_local, panel, effort, total, scratch, work, algebra)

@@ -38,6 +38,7 @@ _KEPT_CACHES = 3
 NUMBERS = types.CPointer(types.float64)  # a block of rows
 NUMBER = types.float64
 INDICES = types.CPointer(types.int64)
+BYTES = types.CPointer(types.uint8)
 COUNT = types.int64
 
 
@@ -68,6 +69,9 @@ def block_function(*arguments: Any, result: Any = types.void) -> Callable[[Calla
         return types.ExternalFunction(symbol, signature)
 
     return decorate
+
+
+array_at = numba.carray  # inside kernels: the C-contiguous array of a shape that begins at a pointer
 
 
 _alive: list[Any] = []  # compiled block functions: their machine code must outlive every caller
