@@ -8,11 +8,12 @@ from collections import namedtuple
 import numpy as np
 
 from fitness.jit import kernel, pointer
-from fitness.kernels import BLOCK, new_plan, plan_program, predict_rows
+from fitness.kernels import BLOCK, predict_rows
 from fitness.least_squares import BAD_START, NOTHING_TO_FIT, PLAIN, RELATIVE, descend, new_algebra
 from fitness.loss_kernels import LOG, MDAE, SYMMETRIC, bad_rows, loss_of, median, residuals, signature
 from fitness.metrics import BAD_LOSS
 from fitness.normal_equations import Rows, Tree, accumulate, new_workspace
+from fitness.plan import new_plan, plan_program
 
 _ROBUST_ROUNDS = 12
 _ROBUST_STEPS = 4  # Levenberg-Marquardt steps in one round of reweighting
@@ -41,14 +42,14 @@ def choose_start(tree, X, target, effort, work, algebra, kept):  # type: ignore[
     The affine constants cannot be solved for in such a space, but they can in the relative and in the plain one:
     tried are the values as they are and both solutions. `kept` is scratch for the node values.
     """
-    n = X.shape[1]
+    rows = Rows(X, target.y, target.weight, target.space, 0, X.shape[1])
     least = math.inf
     for attempt in range(3):
-        if attempt == 1:
-            descend(tree, Rows(X, target.y, target.start_weight, RELATIVE, 0, n), 1, effort.small_gain, 0.0, work, algebra)
-        elif attempt == 2:
-            descend(tree, Rows(X, target.y, target.weight, PLAIN, 0, n), 1, effort.small_gain, 0.0, work, algebra)
-        rows = Rows(X, target.y, target.weight, target.space, 0, n)
+        if attempt > 0:
+            space = RELATIVE if attempt == 1 else PLAIN
+            weight = target.start_weight if attempt == 1 else target.weight
+            easier = Rows(X, target.y, weight, space, 0, X.shape[1])
+            descend(tree, easier, 1, effort.small_gain, 0.0, work, algebra)
         error = accumulate(tree, algebra.value, rows, work, algebra.G)
         if error < least:
             least = error
@@ -149,9 +150,7 @@ def fit_batch(code, arg, value, length, X, target, effort, first, last, loss, it
                 for i in range(n):
                     value[p, i] = algebra.value[i]
             if effort.robust and target.absolute and found < BAD_LOSS:
-                loss[p] = fit_robustly(
-                    tree, quick_plan, X, target, effort, loss[p], value[p], work, algebra, buffers
-                )
+                loss[p] = fit_robustly(tree, quick_plan, X, target, effort, loss[p], value[p], work, algebra, buffers)
             if loss[p] == BAD_LOSS or target.absolute:
                 loss[p] = score(tree, quick_plan, X, target, value[p], buffers)
         signatures[p] = signature(buffers.prediction)

@@ -117,7 +117,8 @@ def predict(batch: ProgramBatch, X: F64, threads: int = 1) -> F64:
 
 def predict_one(program: Program, X: F64) -> F64:
     """Values (rows,) of one program on X (features, rows)."""
-    return predict(ProgramBatch.of([program]), X)[0]
+    values: F64 = predict(ProgramBatch.of([program]), X)[0]
+    return values
 
 
 def fitting_weights(metric: Metric, y: F64, weight: F64 | None) -> tuple[F64, F64]:
@@ -151,9 +152,7 @@ def in_threads(run: Callable[[int, int], None], n: int, threads: int) -> None:
     list(_pool(threads, os.getpid()).map(run, edges[:-1].tolist(), edges[1:].tolist()))
 
 
-def polish(
-    program: Program, data: Dataset, metric: str, restarts: int = 8, threads: int = 1
-) -> tuple[Program, float]:
+def polish(program: Program, data: Dataset, metric: str, restarts: int = 8, threads: int = 1) -> tuple[Program, float]:
     """The thorough fit of one program, see `fitness.polish`: the program with better constants, and its loss."""
     from fitness.polish import polish as thorough  # that module fits through this one
 

@@ -111,7 +111,7 @@ def unary(c, a, out, n):  # type: ignore[no-untyped-def]
     elif c == TANH:
         for r in range(n):
             out[r] = vm.tanh(a[r])
-    if c == SIN or c == COS or c == TAN:
+    if c in (SIN, COS, TAN):
         _large_angles(c, a, out, n)
 
 
@@ -181,7 +181,7 @@ def power(a, s, out, n):  # type: ignore[no-untyped-def]
 @block_function(COUNT, NUMBERS, NUMBER, NUMBERS, COUNT)
 def binary_number_right(c, a, s, out, n):  # type: ignore[no-untyped-def]
     """out = primitive c of a and the number s"""
-    if c == ADD or c == SUB:
+    if c in (ADD, SUB):
         s = s if c == ADD else -s
         for r in range(n):
             out[r] = a[r] + s
@@ -256,14 +256,14 @@ def reverse_unary(c, a, out, above, scale, below, n):  # type: ignore[no-untyped
     elif c == TAN:
         for r in range(n):
             below[r] = scale * above[r] * (1.0 + out[r] * out[r])
-    elif c == ASIN or c == ACOS:
+    elif c in (ASIN, ACOS):
         scale = scale if c == ASIN else -scale
         for r in range(n):
             below[r] = scale * above[r] / math.sqrt(1.0 - a[r] * a[r])
     elif c == ATAN:
         for r in range(n):
             below[r] = scale * above[r] / (1.0 + a[r] * a[r])
-    elif c == SINH or c == COSH:
+    elif c in (SINH, COSH):
         unary(COSH if c == SINH else SINH, a, below, n)
         for r in range(n):
             below[r] *= scale * above[r]

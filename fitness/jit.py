@@ -24,7 +24,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding
+import llvmlite.binding  # type: ignore[import-untyped]
 import numba
 from numba import types
 from numba.core import cgutils
@@ -111,15 +111,22 @@ def _numba_cache_in(folder: Path) -> Iterator[None]:
 
 @cache
 def _cache_folder() -> Path | None:
-    """Where compiled kernels are kept: a folder named after the sources of this package, or None.
+    """Where compiled kernels are kept: a folder named after their sources, or None.
 
     Numba only looks at a function's own file to see whether a cached version is out of date, not at the functions
-    it calls; naming the folder after all sources closes that gap.
+    and constants it uses; naming the folder after everything that kernels are made of closes that gap.
     """
     here = Path(__file__).parent
+    tables = [
+        here / "metrics.py",
+        here.parent / "operators" / "primitives.py",
+        here.parent / "operators" / "program.py",
+    ]
     digest = hashlib.sha256()
-    for source in sorted(here.glob("*.py")):
-        digest.update(source.read_bytes())
+    for source in [*sorted(here.glob("*.py")), *tables]:
+        text = source.read_bytes()
+        if source in tables or source.name == "jit.py" or b"from fitness.jit import" in text:
+            digest.update(text)
     name = f"kernels-{digest.hexdigest()[:16]}"
     user = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     candidates = [Path(numba.config.CACHE_DIR)] if numba.config.CACHE_DIR else []

@@ -13,9 +13,9 @@ from collections import namedtuple
 import numpy as np
 
 from fitness.jit import kernel
-from fitness.kernels import AFFINE, MAX_PARAMETERS, PARAM
 from fitness.metrics import Space
 from fitness.normal_equations import accumulate, solve
+from fitness.plan import AFFINE, MAX_PARAMETERS, PARAM
 
 PLAIN, RELATIVE = int(Space.PLAIN), int(Space.RELATIVE)
 
@@ -36,9 +36,7 @@ Algebra = namedtuple("Algebra", "G trial_G L step value trial")
 def new_algebra(width):  # type: ignore[no-untyped-def]
     """Scratch of `descend` for programs of up to `width` nodes."""
     n = MAX_PARAMETERS + 1
-    return Algebra(
-        np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty(n), np.empty(width), np.empty(width)
-    )
+    return Algebra(np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty(n), np.empty(width), np.empty(width))
 
 
 @kernel(entry=False)

@@ -34,7 +34,7 @@ def bad_rows(f, n):  # type: ignore[no-untyped-def]
 def total_error(metric, y, f, n, count):  # type: ignore[no-untyped-def]
     """The sum that a metric averages, over n finite rows; count[0] = how many rows it looks at."""
     total, used = 0.0, n
-    if metric == RMSE or metric == MSE or metric == R2:
+    if metric in (RMSE, MSE, R2):
         for r in range(n):
             total += (f[r] - y[r]) * (f[r] - y[r])
     elif metric == MAE:

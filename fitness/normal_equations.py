@@ -12,8 +12,9 @@ from collections import namedtuple
 import numpy as np
 
 from fitness.jit import COUNT, INDICES, NUMBERS, block_function, kernel, pointer
-from fitness.kernels import BLOCK, MAX_PARAMETERS, forward, load_rows, padded, parameter_rows, reverse
+from fitness.kernels import BLOCK, forward, load_rows, padded, parameter_rows, reverse
 from fitness.loss_kernels import bad_rows, residuals
+from fitness.plan import MAX_PARAMETERS
 
 # Rows start..stop of X (features, rows), with targets and square-rooted weights, in a fitting space.
 Rows = namedtuple("Rows", "X y weight space start stop")

@@ -37,7 +37,8 @@ def polish(program: Program, data: Dataset, metric: str, restarts: int = 8, thre
     starts = [program, *perturbed(program, restarts)]
     found = scan(ProgramBatch.of([program]), few, metric, threads)
     starts.append(program.with_values(found.value[0, : len(program)]))
-    if metric_of(metric).space != Space.PLAIN:  # a target near 0 makes the other spaces rough: come in from the plain one
+    if metric_of(metric).space != Space.PLAIN:
+        # Targets near 0 make the other spaces rough, and the plain one leads around that.
         for easier in ("rmse", "mae"):
             plain = fit(ProgramBatch.of(starts[: restarts + 2]), few, easier, _STEPS, threads=threads, robust=True)
             starts += [program.with_values(v[: len(program)]) for v in plain.value]
@@ -86,7 +87,7 @@ def _fit_all(programs: list[Program], data: Dataset, metric: str, threads: int) 
     """All programs fitted, robustly where the metric asks for it; the lowest loss first."""
     batch = ProgramBatch.of(programs)
     fitted = fit(batch, data, metric, _STEPS, threads=threads, robust=True, small_gain=_SMALL_GAIN)
-    pairs = [(p.with_values(v[: len(p)]), float(x)) for p, v, x in zip(programs, fitted.value, fitted.loss, strict=True)]
+    pairs = [(p.with_values(fitted.value[i, : len(p)]), float(fitted.loss[i])) for i, p in enumerate(programs)]
     return sorted(pairs, key=lambda pair: pair[1])
 
 
@@ -101,9 +102,7 @@ def refine(program: Program, data: Dataset, metric: str, max_iterations: int = 5
     model = Model(program, data.X)
     theta, _ = descend(model, Goal(data.y, weight, spec.space), max_iterations)
     better = model.at(theta)
-    return min(
-        (program, _loss(program, data, metric)), (better, _loss(better, data, metric)), key=lambda pair: pair[1]
-    )
+    return min((program, _loss(program, data, metric)), (better, _loss(better, data, metric)), key=lambda pair: pair[1])
 
 
 def simplex(program: Program, loss: float, data: Dataset, metric: str) -> Found:

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from fitness.kernels import MAX_PARAMETERS, jacobian_rows, parameters
+from fitness.kernels import jacobian_rows
 from fitness.loss_kernels import residual_rows
 from fitness.metrics import Space
+from fitness.plan import MAX_PARAMETERS, parameters
 from operators.program import Program
 
 F64 = NDArray[np.float64]

@@ -8,6 +8,7 @@ the right valley is seen, and Levenberg-Marquardt goes down from there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +83,7 @@ def _factors(program: Program, function: int, X: F64, periodic: bool) -> list[Si
 
 
 def _frequencies(span: float) -> F64:
-    return _PHASE_STEP / span * np.arange(1, _FREQUENCIES + 1)
+    return np.arange(1.0, _FREQUENCIES + 1.0) * (_PHASE_STEP / span)
 
 
 def _neutral_values(program: Program, nodes: range) -> dict[int, float]:
@@ -168,7 +169,7 @@ def _fit_lists(
     fitted = fit(ProgramBatch.of(flat), data, metric, steps, threads=threads)
     pairs = [(p.with_values(fitted.value[i, : len(p)]), float(fitted.loss[i])) for i, p in enumerate(flat)]
     edges = np.cumsum([0, *(len(programs) for programs in lists)])
-    return [pairs[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [pairs[a:b] for a, b in pairwise(edges)]
 
 
 def _lowest(found: list[tuple[Program, float]], count: int) -> list[Program]:

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import pyoperon_trees
 from random_trees import FULL, random_tree
 
-from fitness.constants import fit, predict, predict_one
+from fitness.constants import fit, predict_one
 from fitness.data import Dataset
 from operators.program import Program, ProgramBatch
 

@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python tests/bench/bench_kernels.py [--trees 1000] [--rows 1000 10000] [--repeats 7]
 
-Ours computes in float64, pyoperon in float32. Both evaluate the same finite random trees of 19-20 nodes (19 when
-all primitives are binary); the repeats of the two take turns, so that a busy machine slows both. Printed: the medians in G node-evaluations per
-second, and the median of the ratios of neighbouring repeats. Without pyoperon only our own figures are printed.
+Ours computes in float64, pyoperon in float32. Both evaluate the same finite random trees of 19-20 nodes (19 when all
+primitives are binary); the repeats of the two take turns, so that a busy machine slows both. Printed: the medians in G
+node-evaluations per second, and the median of the ratios of neighbouring repeats.
 """
 
 from __future__ import annotations
