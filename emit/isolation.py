@@ -19,7 +19,11 @@ F64 = NDArray[np.float64]
 def run_fresh(
     job: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], timeout: float
 ) -> tuple[dict[str, Any], dict[str, F64]]:
-    """Run a job of `fresh.py` in ``python -I``: (answer, arrays). A crash or a timeout is an answer with an error."""
+    """Run a job of `fresh.py` in ``python -I``: (answer, arrays). A crash or a timeout is an answer with an error.
+
+    The job's ``path``, the file to run, may be relative to the current directory; the process has another.
+    """
+    job = {**job, "path": str(Path(job["path"]).resolve())}
     site = str(Path(np.__file__).resolve().parents[1])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -13,7 +13,6 @@ from emit.frontier_complexity import LowForm, lowest_form
 from emit.frontier_solution import render as solution_module
 from emit.latex import latex, symbol
 from evolve import __version__
-from evolve.finish import guarded
 from evolve.record import FrontLaw, TaskRecord, find_law, read_front, read_task_record
 from evolve.rundir import RunDirectory
 from harness_adapter.options import ReadOptions
@@ -67,6 +66,8 @@ def _chosen(run: RunDirectory) -> FrontLaw:
 
 
 def _contract(law: Law) -> str:
+    from evolve.finish import guarded  # brings numba, which no other form needs
+
     task = _data(law)
     program = guarded(law.program, law.task.ranges, task.dataset)
     if program is None:

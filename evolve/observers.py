@@ -131,6 +131,7 @@ class PlainLines:
         self._every = every
         self._lock = threading.Lock()
         self._state: Progress | None = None
+        self._shown: tuple[str, float] | None = None
         self._received = self._last = 0.0
         self._done = threading.Event()
 
@@ -143,7 +144,8 @@ class PlainLines:
         self._tell(progress, self._every)
 
     def law_improved(self, progress: Progress) -> None:
-        self._tell(progress, min(1.0, self._every))
+        shown = self._shown == (progress.law, progress.best_loss)
+        self._tell(progress, self._every if shown else min(1.0, self._every))
 
     def stopped(self, reason: str, progress: Progress) -> None:
         self._done.set()
@@ -155,6 +157,7 @@ class PlainLines:
             self._state, self._received = progress, time.monotonic()
             if self._received - self._last >= pause:
                 self._last = self._received
+                self._shown = (progress.law, progress.best_loss)
                 self._printer.line(one_line(progress))
 
     def _repeat(self) -> None:

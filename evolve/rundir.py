@@ -34,9 +34,12 @@ FILES = (CONFIG, VERSIONS, TASK, LOG, FRONT, BEST, CHECKPOINT, RESULT, REPORT)
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """One run's folder. `create` makes a new one, `open` finds an existing one."""
+    """One run's folder, by its absolute path. `create` makes a new one, `open` finds an existing one."""
 
     path: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", self.path.absolute())
 
     @staticmethod
     def create(task_id: str, seed: int, out: Path | None = None, resume: bool = False) -> RunDirectory:

@@ -22,7 +22,7 @@ def run(tmp_path):
 def test_default_place_names_task_time_and_seed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = RunDirectory.create("odd name/../x", 17)
-    assert made.path.parent == rundir.RUNS
+    assert made.path.parent == tmp_path / rundir.RUNS
     assert made.path.name.startswith("odd_name_.._x-")
     assert made.path.name.endswith("Z-17")
     assert os.listdir(tmp_path) == ["runs"]
