@@ -132,7 +132,7 @@ def _cache_folder() -> Path | None:
     candidates = [Path(numba.config.CACHE_DIR)] if numba.config.CACHE_DIR else []
     for base in [*candidates, here / "__pycache__", Path(user).expanduser() / "evolve-sr"]:
         if _writable(base / name):
-            _forget_old(base)
+            _forget_old(base, base / name)
             return base / name
     warnings.warn(
         "compiled kernels are not kept on disk, so every start compiles them again: no folder could be written. "
@@ -154,9 +154,10 @@ def _writable(folder: Path) -> bool:
     return True
 
 
-def _forget_old(base: Path) -> None:
+def _forget_old(base: Path, current: Path) -> None:
     """Drop the caches of earlier versions of the sources, except the newest few."""
     with contextlib.suppress(OSError):
-        folders = sorted(base.glob("kernels-*"), key=lambda f: f.stat().st_mtime, reverse=True)
-        for folder in folders[_KEPT_CACHES:]:
+        others = [f for f in base.glob("kernels-*") if f != current]
+        others.sort(key=lambda f: f.stat().st_mtime, reverse=True)
+        for folder in others[_KEPT_CACHES - 1 :]:
             shutil.rmtree(folder, ignore_errors=True)

@@ -100,9 +100,12 @@ def refine(program: Program, data: Dataset, metric: str, max_iterations: int = 5
     spec = metric_of(metric)
     weight, _ = fitting_weights(spec, data.y, data.weight)
     model = Model(program, data.X)
-    theta, _ = descend(model, Goal(data.y, weight, spec.space), max_iterations)
-    better = model.at(theta)
-    return min((program, _loss(program, data, metric)), (better, _loss(better, data, metric)), key=lambda pair: pair[1])
+    goal = Goal(data.y, weight, spec.space)
+    programs = [program]
+    for project in (True, False) if 0 < model.n_affine < model.size else (True,):
+        theta, _ = descend(model, goal, max_iterations, project=project)
+        programs.append(model.at(theta))
+    return min(((p, _loss(p, data, metric)) for p in programs), key=lambda pair: pair[1])
 
 
 def simplex(program: Program, loss: float, data: Dataset, metric: str) -> Found:

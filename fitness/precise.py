@@ -79,10 +79,15 @@ class _Point:
     columns: F64  # weighted Jacobian of the nonlinear parameters, projected; (rows, N)
 
 
-def descend(model: Model, goal: Goal, max_iterations: int = 200, theta: F64 | None = None) -> tuple[F64, float]:
-    """Least squares in the goal's space from theta (default: the program's values); returns (theta, r'r)."""
+def descend(
+    model: Model, goal: Goal, max_iterations: int = 200, theta: F64 | None = None, project: bool = True
+) -> tuple[F64, float]:
+    """Least squares in the goal's space from theta (default: the program's values); returns (theta, r'r).
+
+    Without `project` all constants move together, the affine ones too: slower, but another path through the valley.
+    """
     theta = model.start if theta is None else theta
-    n = model.n_affine if goal.space in (Space.PLAIN, Space.RELATIVE) else 0
+    n = model.n_affine if project and goal.space in (Space.PLAIN, Space.RELATIVE) else 0
     point = _project(model, goal, n, theta)
     if point is None:
         return theta, np.inf
