@@ -16,6 +16,7 @@ from evolve.seeding.inner import InnerSums
 from evolve.seeding.judge import GrammarLike, Judge, Proposal, Writer
 from evolve.seeding.problem import Problem
 from evolve.seeding.table import Table
+from evolve.seeding.waves import Periodogram
 from evolve.seeding.work import Meter
 from operators.program import Program
 
@@ -24,6 +25,7 @@ F64 = NDArray[np.float64]
 SMALL, LARGE = 3000, 30000
 _PAIR_COLUMNS = 8000
 _FACTORS = 400
+_INPUTS = 60
 
 
 class Attack:
@@ -76,22 +78,25 @@ class Attack:
     def scans(self) -> Iterator[Proposal]:
         """Sums with frequencies, rates, exponents, offsets and bells."""
         table = self.small
-        chosen = 1 + np.argsort(table.cost[1:], kind="stable")[:40]
+        chosen = table.columns.entry[:_INPUTS]
+        size = np.abs(table.values[chosen])
+        chosen = chosen[np.log10(size.max(axis=1) / np.median(size, axis=1)) < 4.0]
         inputs, programs = table.values[chosen], [table.program(int(e)) for e in chosen]
+        periodogram = Periodogram(inputs, self.meter)
+        grids = list(scan.grid_columns(programs[:16], inputs[:16], self.builder))
         for t in self.targets[:4]:
-            scanned = [
-                c
-                for w in scan.waves(inputs, t, self.meter)
-                for c in scan.wave_columns(programs[w.u], inputs[w.u], w.frequency, self.builder)
-            ]
-            scanned += list(scan.grid_columns(programs[:16], inputs[:16], self.builder))
-            sums = InnerSums(table, t, self.X, scanned, self.meter, 1500).run()
+            scanned = []
+            for w in periodogram.search(t, inputs):
+                m = None if w.modulator < 0 else programs[w.modulator]
+                h = np.ones_like(t.z) if w.modulator < 0 else inputs[w.modulator]
+                scanned += list(periodogram.columns(w, t, h, programs, m, self.builder))
+            sums = InnerSums(table, t, self.X, [*scanned, *grids], self.meter, 1500).run()
             yield from self._tell([(partial(t.rebuild, s.program), f"inner constants, {t.label}") for s in sums[:10]])
 
     def ratios(self) -> Iterator[Proposal]:
         """Quotients of two short sums."""
         for t in self.targets[:3]:
-            found = rational.rationals(self.small, t, self.meter, 800, 200, 5)
+            found = rational.rationals(self.small, t, self.meter)
             yield from self._tell([(partial(r.write, self.small, t), f"quotient, {t.label}") for r in found[:10]])
 
     def deep(self) -> Iterator[Proposal]:

@@ -20,8 +20,7 @@ from operators.program import variable
 
 I64 = NDArray[np.int64]
 
-SAMPLE_ROWS = 400  # of the surrogate; the table uses the first TABLE_ROWS of them
-TABLE_ROWS = 256
+SAMPLE_ROWS = 320  # of tables and surrogates
 JUDGE_ROWS = 4000
 
 
@@ -75,7 +74,7 @@ class Seeder(Iterator[Proposal]):
                 yield from stage(attack)
 
     def _attack(self, problem: Problem) -> Attack:
-        return Attack(problem.first_rows(TABLE_ROWS), self.X[:, :TABLE_ROWS], self.builder, self.grammar, self.judge, self.meter)
+        return Attack(problem, self.X, self.builder, self.grammar, self.judge, self.meter)
 
 
 def _judged(rng: np.random.Generator, data: Dataset) -> I64:

@@ -1,9 +1,6 @@
-"""Inner constants: f(b*u + c) with b or c found by a scan, before anything descends.
+"""Inner constants: rates, exponents, offsets, steps and bells on coarse grids, as columns for the sparse regression.
 
-A least-squares descent finds a frequency only from within half a period of it, so frequencies are scanned on a grid fine enough to
-miss none, with amplitude and phase solved for at every point (the Lomb-Scargle periodogram, on any small
-expression u). Rates, exponents, offsets and bells are put on coarse grids, as columns for the sparse regression; the
-constants are then refined with the whole law.
+The constants are refined afterwards, with the whole law. Frequencies, which no coarse grid catches, are in `waves.py`.
 """
 
 from __future__ import annotations
@@ -15,16 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evolve.seeding.build import Builder
-from evolve.seeding.images import Target
-from evolve.seeding.work import Meter
 from operators.program import FREE, Program, constant
 
 F64 = NDArray[np.float64]
-
-_STEPS = 480  # frequencies tried for one u
-_CYCLES = 60.0  # the highest: so many cycles over the range of u
-_REFINEMENTS = 24
-
 
 @dataclass(frozen=True, eq=False)
 class Inner:
@@ -33,76 +23,6 @@ class Inner:
     values: F64
     write: Callable[[], Program]
     label: str
-
-
-@dataclass(frozen=True)
-class Wave:
-    """A frequency in inputs[u] that explains a part `power` of the target's weighted variance."""
-
-    u: int
-    frequency: float
-    power: float
-
-
-def waves(inputs: F64, target: Target, meter: Meter, keep: int = 6) -> list[Wave]:
-    """The strongest frequencies over all inputs (n, rows), refined; none below what chance gives."""
-    w2 = target.w**2 / np.sum(target.w**2)
-    z = target.z - w2 @ target.z
-    z = z / np.sqrt(max(float(w2 @ (z * z)), 1e-300))
-    found: list[Wave] = []
-    for k, u in enumerate(inputs):
-        span = np.ptp(u)
-        grid = np.linspace(0.25, _CYCLES, _STEPS) * 2.0 * np.pi / span
-        power = _powers(u, grid, z, w2)
-        meter.spend(40 * len(u) * _STEPS)
-        for i in _peaks(power, 2):
-            found.append(Wave(k, float(grid[i]), float(power[i])))
-    trials = len(inputs) * _STEPS
-    chance = 2.5 * np.log(trials) / len(z) if trials else 1.0
-    found = sorted((f for f in found if f.power > chance), key=lambda f: -round(f.power, 6))[: 2 * keep]
-    refined = [_refined(inputs[f.u], f, z, w2) for f in found]
-    return sorted(refined, key=lambda f: -round(f.power, 6))[:keep]
-
-
-def _powers(u: F64, frequencies: F64, z: F64, w2: F64) -> F64:
-    """Part of the variance of z (weighted mean 0, variance 1) explained by a sine and a cosine, for every frequency."""
-    angle = frequencies[:, None] * u
-    s, c = np.sin(angle), np.cos(angle)
-    s -= (s @ w2)[:, None]
-    c -= (c @ w2)[:, None]
-    ss, cc, sc = (s * s) @ w2, (c * c) @ w2, (s * c) @ w2
-    sz, cz = s @ (w2 * z), c @ (w2 * z)
-    det = ss * cc - sc * sc
-    good = det > 1e-6 * ss * cc + 1e-12
-    power: F64 = np.where(good, (sz * sz * cc + cz * cz * ss - 2.0 * sz * cz * sc) / np.where(good, det, 1.0), 0.0)
-    return power
-
-
-def _peaks(power: F64, most: int) -> list[int]:
-    padded = np.concatenate([[-1.0], power, [-1.0]])
-    tops = np.flatnonzero((padded[1:-1] >= padded[:-2]) & (padded[1:-1] > padded[2:]))
-    return [int(i) for i in tops[np.argsort(-power[tops], kind="stable")[:most]]]
-
-
-def _refined(u: F64, wave: Wave, z: F64, w2: F64) -> Wave:
-    step = 2.0 * np.pi / np.ptp(u) * _CYCLES / _STEPS
-    best = wave
-    for _ in range(_REFINEMENTS // 4):
-        grid = np.abs(best.frequency + step * np.linspace(-1.0, 1.0, 9))
-        power = _powers(u, grid, z, w2)
-        i = int(np.argmax(power))
-        best = Wave(wave.u, float(grid[i]), float(power[i]))
-        step /= 4.0
-    return best
-
-
-def wave_columns(u: Program, values: F64, frequency: float, builder: Builder) -> list[Inner]:
-    """sin and cos at one frequency."""
-    out = []
-    for name, function in (("sin", np.sin), ("cos", np.cos)):
-        if name in builder.names:
-            out.append(Inner(function(frequency * values), _of_scaled(name, frequency, u, builder), f"{name} wave"))
-    return out
 
 
 def _of_scaled(name: str, b: float, u: Program, builder: Builder) -> Callable[[], Program]:

@@ -103,23 +103,27 @@ def pairs(table: Table, targets: Sequence[Target], meter: Meter, n: int, keep: i
     """The best two-term models over the first n columns, for targets that share their weights."""
     columns = table.columns
     unit = weighted_unit(columns.unit[:n], targets[0].w)
-    n = len(unit)
-    c = np.stack([residual_target(t) for t in targets]) @ unit.T
-    gain = np.zeros((len(targets), n), np.float32)
-    partner = np.full((len(targets), n), -1, np.int64)
-    for a in range(0, n, _GRAM_ROWS):
-        b = min(a + _GRAM_ROWS, n)
-        gram = unit[a:b] @ unit[a:].T
-        g, p = np.zeros((len(targets), b - a), np.float32), np.zeros((len(targets), b - a), np.int64)
-        best_partners(gram, c, a, _LEAST_SINE, g, p)
-        gain[:, a:b], partner[:, a:b] = g, p
-    meter.spend(n * n * (unit.shape[1] // 2 + 2 * len(targets)))
+    gain, partner = pair_partners(unit, np.stack([residual_target(t) for t in targets]), meter)
     out = []
     for k, target in enumerate(targets):
         best = np.argsort(-np.round(gain[k], 6), kind="stable")[:keep]
         best = best[partner[k, best] >= 0]
         out.append(solve(table, columns.entry[np.column_stack([best, partner[k, best]])], target))
     return out
+
+
+def pair_partners(unit: F32, targets: F32, meter: Meter) -> tuple[F32, I64]:
+    """For each target (t, rows) and unit column (n, rows): the best gain with a later column, and that column; (t, n)."""
+    n = len(unit)
+    c = targets @ unit.T
+    gain, partner = np.zeros(c.shape, np.float32), np.full(c.shape, -1, np.int64)
+    for a in range(0, n, _GRAM_ROWS):
+        b = min(a + _GRAM_ROWS, n)
+        g, p = np.zeros((len(targets), b - a), np.float32), np.zeros((len(targets), b - a), np.int64)
+        best_partners(unit[a:b] @ unit[a:].T, c, a, _LEAST_SINE, g, p)
+        gain[:, a:b], partner[:, a:b] = g, p
+    meter.spend(n * n * (unit.shape[1] // 2 + 2 * len(targets)))
+    return gain, partner
 
 
 class Pursuit:
