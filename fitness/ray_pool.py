@@ -13,11 +13,13 @@ import logging
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -306,13 +308,19 @@ def _initialise(ray: Any, size: int, store: int, folder: Path) -> None:
 
 
 def _settings() -> dict[str, str]:
-    """Environment of Ray's processes: nothing is reported home, and the token stays out of the home folder."""
-    return {
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": secrets.token_hex(32),
-        "PYTHONPATH": _python_path(),
-    }
+    """Environment of Ray's processes: our packages on their path, and nothing is reported home."""
+    return {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": _python_path(), **_token()}
+
+
+@cache
+def _token() -> Mapping[str, str]:
+    """A secret for this process, so that Ray writes none into the home folder.
+
+    Ray reads it once, when it is imported: one secret serves all starts, and none is given where that was earlier.
+    """
+    if "ray" in sys.modules or "RAY_AUTH_MODE" in os.environ:
+        return {}
+    return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
 def _python_path() -> str:
