@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -58,9 +59,14 @@ class Publisher:
 
     def publish_constant(self) -> None:
         """The best constant as the first law: it needs no kernel, and a run killed from here on leaves a valid file."""
-        law = constant(best_constant(self.metric, self.task.dataset.y))
-        loss = METRICS[self.metric].loss(self.task.dataset.y, np.full(self.task.dataset.n_rows, law.value[0]))
-        self.folder.write_best(self._module(law, complexity(law), loss, None))
+        law = self._constant_law()
+        self.folder.write_best(self._module(law.program, complexity(law.program), law.loss, None))
+
+    def _constant_law(self) -> Settled:
+        y = self.task.dataset.y
+        law = constant(best_constant(self.metric, y))
+        loss = METRICS[self.metric].loss(y, np.full(len(y), law.value[0]))
+        return Settled(law, loss, loss, ())
 
     def publish_interim(self, front: Front, grammar: Grammar) -> bool:
         """The most plausible law so far, if it can be guarded and verified."""
@@ -74,14 +80,11 @@ class Publisher:
         return program is not None and self._replace_best(program, best.candidate.loss, None).report.ok
 
     def conclude(self, laws: Iterable[Settled], reason: str, evaluations: int, elapsed: float) -> Result:
-        """Publish the first law that verifies, then the front, the result and the report."""
-        settled, written = None, None
-        for settled in laws:
+        """Publish the first law that verifies, at worst the constant; then the front, the result and the report."""
+        for settled in chain(laws, [self._constant_law()]):
             written = self._replace_best(settled.program, settled.loss, settled.cv_loss)
             if written.report.ok:
                 break
-        if settled is None or written is None:
-            raise RuntimeError("the front holds no law that can be proven finite over the task's ranges")
         result = self._result(settled, written, reason, evaluations, elapsed)
         self._leave_records(settled, written, result)
         return result
@@ -102,7 +105,7 @@ class Publisher:
         return Written(form.program, form.complexity, report)
 
     def _final_form(self, program: Program) -> LowForm:
-        """For Frontier-CS, where C is scored, the equal form of lowest C with its exact count; else the law as it is."""
+        """For Frontier-CS, where C is scored, the equal form of lowest C with its exact count; else the law itself."""
         if self.task.kind == "frontier_cs":
             return lowest_form(program, self.task.dataset.X, _FRONTIER_SECONDS)
         return LowForm(program, render_text(program, self.task.identifiers), complexity(program))

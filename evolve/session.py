@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import asdict
+from itertools import chain
 
 from evolve.candidate import Candidate
 from evolve.config import dump
@@ -60,7 +61,13 @@ class Session:
     def drive(self, search: Search, publisher: Publisher) -> str:
         """Run the search until it stops by itself, the time is up or somebody asks; returns the reason."""
         pending = False
-        for state in search.generations():
+        states = search.generations()
+        try:
+            with self._stop.interruptible():  # compiling does not poll
+                first = next(states)
+        except KeyboardInterrupt:
+            return str(self._stop.reason)
+        for state in chain([first], states):
             progress = self._progress(state, search)
             self._observers.progressed(progress)
             pending = pending or state.improved

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from evolve.exits import INTERRUPTED
+
 _FOLDER = click.Path(path_type=Path)
 _TABLE = ("target", "inputs", "ignore", "metric", "group", "sep", "decimal")
 
@@ -55,4 +57,7 @@ def run(task: str, **options: Any) -> int:
     )
     from evolve.run import run as run_task  # brings numba and scipy: late, so that a slip of the keyboard is quick
 
-    return run_task(task, chosen).exit_code
+    ended = run_task(task, chosen)
+    if ended.exit_code == INTERRUPTED:
+        click.echo(f"interrupted; the best law so far is in {ended.folder.best}", err=True)
+    return ended.exit_code
