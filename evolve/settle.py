@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from evolve.candidate import Candidate, Front
 from evolve.choose import Judged, choose, judge
 from evolve.config import RunConfig
 from evolve.finish import Problem, finish, guarded
+from evolve.grouped.problem import GroupedProblem
+from evolve.grouped.settle import settle_grouped
+from evolve.settled import Settled
 from harness_adapter.task import Task
 from operators.complexity import complexity
 from operators.grammar import Grammar
 from operators.program import Program
 
-_TRIES = 6  # laws that may fail their guard or their verification before a constant is all that is left
 _MOST_JUDGED = 60  # laws of the front that are judged on the folds
-
-
-@dataclass(frozen=True)
-class Settled:
-    """The law of a run: its program, its loss on all rows, its held-out loss, and all judged laws of the front."""
-
-    program: Program
-    loss: float
-    cv_loss: float
-    judged: tuple[Judged, ...]
 
 
 def settle(task: Task, problem: Problem, front: Front, grammar: Grammar, config: RunConfig) -> Iterator[Settled]:
@@ -34,9 +26,12 @@ def settle(task: Task, problem: Problem, front: Front, grammar: Grammar, config:
     Each is polished, snapped and proven (or guarded) finite over the task's ranges; laws for which that cannot be
     done are left out.
     """
+    if isinstance(problem, GroupedProblem):
+        yield from settle_grouped(task, problem, front, grammar, config)
+        return
     judged = judge(_judged_candidates(front), problem.data, problem.folds, problem.metric, problem.threads)
     left = list(judged)
-    for _ in range(min(_TRIES, len(left))):
+    while left:
         pick = choose(
             left, problem.metric, grammar, problem.exact, config.choose.standard_errors, task.max_constants
         )
@@ -47,12 +42,13 @@ def settle(task: Task, problem: Problem, front: Front, grammar: Grammar, config:
 
 
 def _finished(pick: Judged, task: Task, problem: Problem, config: RunConfig) -> Settled | None:
-    program, loss = finish(pick.candidate.program, problem, config.choose.snap)
-    allowed = task.kind != "frontier_cs"  # its language has no clip to guard with
-    safe = guarded(program, task.ranges, problem.data) if allowed else program
-    if safe is None:
+    if task.kind == "frontier_cs":  # its language has no clip to guard with
+        return Settled(*finish(pick.candidate.program, problem, config.choose.snap), pick.cv_loss, ())
+    if guarded(pick.candidate.program, task.ranges, problem.data) is None:  # cheaper than finishing it in vain
         return None
-    return Settled(safe, loss, pick.cv_loss, ())
+    program, loss = finish(pick.candidate.program, problem, config.choose.snap)
+    safe = guarded(program, task.ranges, problem.data)
+    return None if safe is None else Settled(safe, loss, pick.cv_loss, ())
 
 
 def _judged_candidates(front: Front) -> list[Candidate]:

@@ -9,10 +9,11 @@ the sign of an argument such as sin(x - y), and the rarer powers of exact number
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import Any
 
-from operators.jit import inner
+import numpy as np
+
+from operators.jit import inner, kernel, outer
 from operators.primitives import ARITY, CONST, OPCODE, VAR
 from operators.program import FIXED, FREE, LOCAL
 from operators.terms import (
@@ -25,6 +26,7 @@ from operators.terms import (
     NUM,
     ONE,
     POW,
+    Arena,
     add_scaled,
     child_of,
     core,
@@ -55,8 +57,8 @@ _SIN, _COS, _TAN, _ASIN, _ACOS, _ATAN, _SINH, _COSH, _TANH, _MIN, _MAX = (
 _LOCALS = 100000  # local slot k is the symbol _LOCALS + k, after every feature
 
 
-@inner
-def fold_unary(op, x):
+@outer
+def fold_unary(op: int, x: float) -> float:
     """The value of a unary primitive at a number (NaN or inf where it has none)."""
     if op == _ABS:
         return abs(x)
@@ -86,23 +88,23 @@ def fold_unary(op, x):
 
 
 @inner
-def _standing_alone(a, i):
+def _standing_alone(a: Arena, i: int) -> int:
     """A number times one sum: sympy spreads it."""
     if a.node[i].kind == MUL and a.node[i].count == 1 and a.node[child_of(a, i, 0)].kind == ADD:
         return spread(a, child_of(a, i, 0), a.node[i].num, a.node[i].role)
     return i
 
 
-@inner
-def _times(a, i, j):
+@outer
+def _times(a: Arena, i: int, j: int) -> int:
     product_begin(a)
     product_absorb(a, i)
     product_absorb(a, j)
     return _standing_alone(a, product_end(a))
 
 
-@inner
-def _power(a, base, exponent):
+@outer
+def _power(a: Arena, base: int, exponent: int) -> int:
     if is_number(a, exponent, 1.0):
         return base
     if is_number(a, exponent, 0.0) or is_number(a, base, 1.0):
@@ -112,8 +114,8 @@ def _power(a, base, exponent):
     return node2(a, POW, 0, base, exponent)
 
 
-@inner
-def _number_power(a, base, exponent):
+@outer
+def _number_power(a: Arena, base: int, exponent: int) -> int:
     e, kind = a.node[exponent].num, a.node[base].kind
     if kind == NUM:
         if a.node[base].role == FREE or a.node[exponent].role == FREE or is_integer(a, exponent):
@@ -130,8 +132,8 @@ def _number_power(a, base, exponent):
     return scaled(a, _nested_power(a, base, exponent), scale, FIXED if scale == 1.0 else FREE)
 
 
-@inner
-def _nested_power(a, base, exponent):
+@outer
+def _nested_power(a: Arena, base: int, exponent: int) -> int:
     """(x**p)**q is x**(p*q) for an integer q, or |p| < 1."""
     if a.node[base].kind == POW:
         inside = child_of(a, base, 1)
@@ -142,13 +144,13 @@ def _nested_power(a, base, exponent):
 
 
 @inner
-def _log_inside(a, i):
+def _log_inside(a: Arena, i: int) -> int:
     """v where node i is log(v), else -1."""
     return child_of(a, i, 0) if a.node[i].kind == FUN and a.node[i].op == _LOG else -1
 
 
-@inner
-def _exp(a, u):
+@outer
+def _exp(a: Arena, u: int) -> int:
     if a.node[u].kind == NUM:
         if a.node[u].role == FREE or a.node[u].num == 0.0:
             return number(a, np.exp(a.node[u].num), a.node[u].role)
@@ -161,8 +163,8 @@ def _exp(a, u):
     return node2(a, POW, 0, E_NODE, u)
 
 
-@inner
-def _exp_of_sum(a, u):
+@outer
+def _exp_of_sum(a: Arena, u: int) -> int:
     """exp(x + 1.5 + 2*log(y)) is 4.48*y**2*exp(x)."""
     rest, out = u, ONE
     if a.node[u].num != 0.0 and a.node[u].role == FREE:
@@ -178,8 +180,8 @@ def _exp_of_sum(a, u):
     return _times(a, out, node2(a, POW, 0, E_NODE, rest))
 
 
-@inner
-def _sheds_minus(a, u):
+@outer
+def _sheds_minus(a: Arena, u: int) -> bool:
     """Would sympy pull a minus sign out of the argument u of an odd or even function?"""
     if a.node[u].kind == NUM or a.node[u].kind == MUL:
         return a.node[u].num < 0.0
@@ -196,8 +198,8 @@ def _sheds_minus(a, u):
     return 2 * minus > n or (2 * minus == n and first_negative)
 
 
-@inner
-def _function(a, op, u):
+@outer
+def _function(a: Arena, op: int, u: int) -> int:
     if op == _EXP:
         return _exp(a, u)
     if a.node[u].kind == NUM and (a.node[u].role == FREE or a.node[u].num == 0.0 or (op == _LOG and a.node[u].num == 1.0)):
@@ -211,15 +213,15 @@ def _function(a, op, u):
 
 
 @inner
-def _extremum(a, op, i, j):
+def _extremum(a: Arena, op: int, i: int, j: int) -> int:
     if a.node[i].kind == NUM and a.node[j].kind == NUM:
         value = min(a.node[i].num, a.node[j].num) if op == _MIN else max(a.node[i].num, a.node[j].num)
         return number(a, value, joint(a, a.node[i].role, a.node[j].role, value))
     return i if a.node[i].hash == a.node[j].hash else node2(a, FUN, op, i, j)
 
 
-@inner
-def _binary(a, op, i, j):
+@outer
+def _binary(a: Arena, op: int, i: int, j: int) -> int:
     if op == _ADD:
         return _standing_alone(a, add_scaled(a, i, j, 1.0, FIXED))
     if op == _SUB:
@@ -233,8 +235,8 @@ def _binary(a, op, i, j):
     return _extremum(a, op, i, j)
 
 
-@inner
-def _unary(a, op, u):
+@outer
+def _unary(a: Arena, op: int, u: int) -> int:
     if op == _NEG:
         return _times(a, MINUS_ONE, u)
     if op == _INV:
@@ -249,7 +251,7 @@ def _unary(a, op, u):
 
 
 @inner
-def count_one(a, code, arg, value, length, stack):
+def count_one(a: Arena, code: Any, arg: Any, value: float, length: int, stack: Any) -> int:
     """C of one program; -1 when the arena is too small or a constant part has no real value."""
     reset(a, COUNT)
     sp = 0
@@ -273,7 +275,7 @@ def count_one(a, code, arg, value, length, stack):
 
 
 @inner
-def count_plain(code, length):
+def count_plain(code: Any, length: int) -> int:
     """C of the tree as it stands, the fallback for a program the arena cannot hold."""
     total = 0
     for i in range(length):
@@ -287,8 +289,8 @@ def count_plain(code, length):
     return total
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def count_batch(code, arg, value, length, out):
+@kernel
+def count_batch(code: Any, arg: Any, value: Any, length: Any, out: Any) -> None:
     """out[p] = C of program p of the batch (code, arg, value) (P, L), length (P,)."""
     width = code.shape[1]
     a = make_arena(width)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from operators.interval_rules import RULES, Bool, F64, Interval, Verdict
+from operators.interval_rules import F64, RULES, Bool, Interval, Verdict
 from operators.primitives import BY_OPCODE, CONST, VAR
 from operators.program import FIXED, Program, apply, constant
 
@@ -159,6 +159,8 @@ def _of_twins(name: str, x: Interval) -> Verdict:
 # Guards -------------------------------------------------------------------------------------------------------------
 
 _MOST_GUARDS = 12
+_CLOSER = 1e-4  # a divisor is itself down to a hundredth of its least size on the training rows
+_SAME = 1e-12  # how far rounding may move a value when a guard rewrites a quotient
 _DIGITS = (1, 2, 3, 17)  # a clip is as short a decimal as serves
 _POSITIVE = frozenset({"log", "pow"})
 _INSIDE_ONE = frozenset({"asin", "acos"})
@@ -169,7 +171,8 @@ def guard(program: Program, ranges: Ranges, X: NDArray[np.float64]) -> Program |
     """The law with its offending arguments clipped, proven finite over the box; None when clips cannot do it.
 
     A clip is ``max(u, low)`` or ``min(u, high)`` with a short structural number outside what u reaches on the training
-    rows X (features, rows): the values on these rows do not change.
+    rows X (features, rows): the values on these rows do not change. A divisor d of both signs is
+    kept from zero: u/d becomes ``u*d/max(d**2, low)``, which changes the values by rounding only.
     """
     guarded = program
     for _ in range(_MOST_GUARDS):
@@ -181,7 +184,7 @@ def guard(program: Program, ranges: Ranges, X: NDArray[np.float64]) -> Program |
             return None
         guarded = step
     before, after = node_values(program, X)[-1], node_values(guarded, X)[-1]
-    if bounds(guarded, ranges) is None or not np.array_equal(before, after):
+    if bounds(guarded, ranges) is None or not np.allclose(after, before, rtol=_SAME, atol=0.0):
         return None
     return guarded
 
@@ -214,6 +217,35 @@ def _guards(program: Program, i: int, ranges: Ranges, X: NDArray[np.float64]) ->
             moved = i + len(clipped) - len(program)
             if len(clipped) > len(program) and moved not in unsafe_arguments(clipped, ranges):
                 yield clipped
+    if name in ("div", "inv"):
+        yield from _kept_from_zero(program, i, values[roots[-1]])
+    if name == "tan":
+        yield from _cotangent(program, i)
+
+
+def _cotangent(program: Program, i: int) -> Iterator[Program]:
+    """u/tan(v) as u*cos(v)/sin(v): where tan has a pole its inverse is just 0."""
+    for parent in range(i + 1, len(program)):
+        operands = program.children(parent)
+        if operands and operands[-1] == i and BY_OPCODE[int(program.code[parent])].name in ("div", "inv"):
+            angle = program.subtree(program.children(i)[0])
+            above = apply("cos", angle)
+            if len(operands) == 2:
+                above = apply("mul", program.subtree(operands[0]), above)
+            yield program.splice(parent, apply("div", above, apply("sin", angle)))
+
+
+def _kept_from_zero(program: Program, i: int, reached: F64) -> Iterator[Program]:
+    """u/d as u*d/max(d**2, low), for a divisor that takes both signs."""
+    least = _CLOSER * float(np.min(np.square(reached), initial=np.inf))
+    if not 0.0 < least < np.inf:
+        return
+    operands = [program.subtree(root) for root in program.children(i)]
+    divisor = operands[-1]
+    above = apply("mul", operands[0], divisor) if len(operands) == 2 else divisor
+    for digits in _DIGITS[:3]:
+        floor = constant(_short_below(least, digits), FIXED)
+        yield program.splice(i, apply("div", above, apply("max", apply("square", divisor), floor)))
 
 
 Clip = tuple[float | None, float | None]

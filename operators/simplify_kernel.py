@@ -8,14 +8,12 @@ A kernel module.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
 from operators.complexity_kernel import count_one
-from operators.jit import inner
+from operators.jit import inner, kernel, named_tuple, outer, register
 from operators.primitives import ARITY, CONST, OPCODE, VAR
 from operators.program import FIXED, FREE, LOCAL
 from operators.simplify_rules import extremum, function, plus, power, scale, times
@@ -44,15 +42,15 @@ _ADD, _SUB, _MUL, _DIV, _POW, _MIN, _NEG, _INV, _SQUARE, _CUBE, _SQRT, _EXP = (
     OPCODE[n] for n in ["add", "sub", "mul", "div", "pow", "min", "neg", "inv", "square", "cube", "sqrt", "exp"]
 )
 _LOCALS = 100000  # a local used twice is the symbol _LOCALS + slot; one used once is a number that absorbs others
-_TASK_NODE, _TASK_CODE, _TASK_NUMBER, _TASK_TERMS = 0, 1, 2, 3
+_TASK_NODE, _TASK_CODE, _TASK_NUMBER = 0, 1, 2
 _PASSES = 3
 
 
 # Reading ------------------------------------------------------------------------------------------------------------
 
 
-@inner
-def _unary(a, op, u):
+@outer
+def _unary(a: Arena, op: int, u: int) -> int:
     if op == _NEG:
         return scale(a, u, -1.0, FIXED)
     if op == _INV:
@@ -66,8 +64,8 @@ def _unary(a, op, u):
     return function(a, op, u)
 
 
-@inner
-def _binary(a, op, i, j):
+@outer
+def _binary(a: Arena, op: int, i: int, j: int) -> int:
     if op == _ADD:
         return plus(a, i, j, 1.0)
     if op == _SUB:
@@ -82,7 +80,7 @@ def _binary(a, op, i, j):
 
 
 @inner
-def _uses(code, arg, length, role):
+def _uses(code: Any, arg: Any, length: int, role: int) -> int:
     n = 0
     for i in range(length):
         n += code[i] == CONST and arg[i] == role
@@ -90,7 +88,7 @@ def _uses(code, arg, length, role):
 
 
 @inner
-def read_law(a, code, arg, value, length, stack):
+def read_law(a: Arena, code: Any, arg: Any, value: float, length: int, stack: Any) -> int:
     """The root node of a program; state.bad says when a constant part is not real or the arena is too small."""
     sp = 0
     for i in range(length):
@@ -113,11 +111,25 @@ def read_law(a, code, arg, value, length, stack):
     return stack[0]
 
 
+_TASK = np.dtype([("kind", "i8"), ("what", "i8"), ("value", "f8")])
+_WRITER_STATE = np.dtype([("n", "i8"), ("full", "i8")])
+
+
+class Writer(NamedTuple):
+    """The writer's stack of tasks and its counters, record arrays."""
+
+    task: Any
+    state: Any
+
+
+register("Writer", named_tuple(Writer, _TASK, _WRITER_STATE))
+
+
 # Writing ------------------------------------------------------------------------------------------------------------
 
 
 @inner
-def _push(w, kind, what, value):
+def _push(w: Writer, kind: int, what: int, value: float) -> None:
     """Put a task on the writer's stack: tasks are pushed last first."""
     n = w.state[0].n
     if n >= len(w.task):
@@ -128,22 +140,22 @@ def _push(w, kind, what, value):
 
 
 @inner
-def _push_code(w, op):
+def _push_code(w: Writer, op: int) -> None:
     _push(w, _TASK_CODE, op, 0.0)
 
 
 @inner
-def _push_number(w, value, role):
+def _push_number(w: Writer, value: float, role: int) -> None:
     _push(w, _TASK_NUMBER, role, value)
 
 
 @inner
-def _push_node(w, i):
+def _push_node(w: Writer, i: int) -> None:
     _push(w, _TASK_NODE, i, 0.0)
 
 
-@inner
-def _push_power(a, w, base, exponent):
+@outer
+def _push_power(a: Arena, w: Writer, base: int, exponent: int) -> None:
     """base ** exponent, by the spelling of its own where the exponent has one."""
     if base == E_NODE:
         _push_code(w, _EXP)
@@ -161,8 +173,8 @@ def _push_power(a, w, base, exponent):
     _push_node(w, base)
 
 
-@inner
-def _push_exponent(w, e):
+@outer
+def _push_exponent(w: Writer, e: float) -> None:
     """The operations that raise what stands before them to the structural power e > 0."""
     if e == 1.0:
         return
@@ -187,7 +199,7 @@ def _push_exponent(w, e):
 
 
 @inner
-def _exponent_of(a, i):
+def _exponent_of(a: Arena, i: int) -> float:
     """Structural exponent of a factor, 1 where it has none."""
     if a.node[i].kind != POW or child_of(a, i, 0) == E_NODE:
         return 1.0
@@ -195,8 +207,8 @@ def _exponent_of(a, i):
     return e.num if e.kind == NUM and e.role == FIXED else 1.0
 
 
-@inner
-def _push_side(a, w, i, sign):
+@outer
+def _push_side(a: Arena, w: Writer, i: int, sign: float) -> bool:
     """The product of the factors of node i whose structural exponent has the given sign; False when there are none.
 
     Factors of equal exponent share it: x**2*y**2 is written (x*y)**2.
@@ -245,7 +257,7 @@ def _push_side(a, w, i, sign):
 
 
 @inner
-def _seen_before(a, first, k, e):
+def _seen_before(a: Arena, first: int, k: int, e: int) -> bool:
     for m in range(k):
         if _exponent_of(a, a.pool[first + m].child) == e:
             return True
@@ -253,7 +265,7 @@ def _seen_before(a, first, k, e):
 
 
 @inner
-def _has_side(a, i, sign):
+def _has_side(a: Arena, i: int, sign: float) -> bool:
     if a.node[i].kind != MUL:
         return _exponent_of(a, i) * sign > 0.0
     for k in range(a.node[i].count):
@@ -263,7 +275,7 @@ def _has_side(a, i, sign):
 
 
 @inner
-def _only_sum_above(a, i):
+def _only_sum_above(a: Arena, i: int) -> bool:
     """Is the numerator of node i one sum? Then a number goes to the denominator first: (c/z)*(x + y)."""
     if a.node[i].kind != MUL:
         return False
@@ -277,8 +289,8 @@ def _only_sum_above(a, i):
     return above == 1
 
 
-@inner
-def _push_product(a, w, i, coef, role):
+@outer
+def _push_product(a: Arena, w: Writer, i: int, coef: float, role: int) -> None:
     """coef * node i (a MUL whose own coefficient is not looked at, or one factor)."""
     above, below = _has_side(a, i, 1.0), _has_side(a, i, -1.0)
     if role == FIXED and coef < 0.0:
@@ -312,8 +324,8 @@ def _push_product(a, w, i, coef, role):
         _push_number(w, coef, role)
 
 
-@inner
-def _push_scaled(a, w, i, coef, role):
+@outer
+def _push_scaled(a: Arena, w: Writer, i: int, coef: float, role: int) -> None:
     """coef * node i for a term of a sum; structural coefficients arrive positive."""
     kind = a.node[i].kind
     if kind == MUL or kind == POW:
@@ -326,8 +338,8 @@ def _push_scaled(a, w, i, coef, role):
         _push_number(w, coef, role)
 
 
-@inner
-def _common_factor(a, i):
+@outer
+def _common_factor(a: Arena, i: int) -> float:
     """The size all numbers of a sum share, when they are structural; else 1."""
     node = a.node[i]
     size = abs(a.pool[node.first].coef)
@@ -339,8 +351,8 @@ def _common_factor(a, i):
     return size if node.count > 1 or node.num != 0.0 else 1.0
 
 
-@inner
-def _push_sum(a, w, i):
+@outer
+def _push_sum(a: Arena, w: Writer, i: int) -> None:
     """A sum: terms that need no minus first, structural minus signs as `sub`, the constant last."""
     node = a.node[i]
     factor = _common_factor(a, i)
@@ -378,8 +390,8 @@ def _push_sum(a, w, i):
         _push_number(w, factor, FIXED)
 
 
-@inner
-def _push_children(a, w, i):
+@outer
+def _push_children(a: Arena, w: Writer, i: int) -> None:
     kind = a.node[i].kind
     if kind == FUN:
         for _ in range(max(1, a.node[i].count - 1)):
@@ -398,7 +410,7 @@ def _push_children(a, w, i):
 
 
 @inner
-def write(a, w, root, code, arg, value):
+def write(a: Arena, w: Writer, root: int, code: Any, arg: Any, value: float) -> int:
     """Write node `root` as postfix into code, arg, value; returns the length, or -1 when it does not fit."""
     w.state[0].n, w.state[0].full = 0, 0
     _push_node(w, root)
@@ -431,24 +443,13 @@ def write(a, w, root, code, arg, value):
 
 # Batches ------------------------------------------------------------------------------------------------------------
 
-_TASK = np.dtype([("kind", "i8"), ("what", "i8"), ("value", "f8")])
-_WSTATE = np.dtype([("n", "i8"), ("full", "i8")])
-
-
-class Writer(NamedTuple):
-    """The writer's stack of tasks and its counters."""
-
-    task: NDArray[np.void]
-    state: NDArray[np.void]
-
-
 @inner
-def _free_count(code, arg, length):
+def _free_count(code: Any, arg: Any, length: int) -> int:
     return _uses(code, arg, length, FREE)
 
 
 @inner
-def _is_spelled(code, length, allowed):
+def _is_spelled(code: Any, length: int, allowed: Any) -> bool:
     for i in range(length):
         if (allowed >> np.int64(code[i])) & 1 == 0:
             return False
@@ -456,7 +457,9 @@ def _is_spelled(code, length, allowed):
 
 
 @inner
-def _simplify_one(a, w, stack, code, arg, value, length, allowed, new_code, new_arg, new_value):
+def _simplify_one(
+    a: Arena, w: Writer, stack: Any, code: Any, arg: Any, value: float, length: int, allowed: Any, new_code: Any, new_arg: Any, new_value: Any
+) -> int:
     """One pass. Returns the length of the new program in new_*, 0 when it is not real, -1 when the old one stays."""
     reset(a, LAW)
     a.state[0].allowed = allowed
@@ -476,7 +479,7 @@ def _simplify_one(a, w, stack, code, arg, value, length, allowed, new_code, new_
 
 
 @inner
-def _same(code, arg, value, n, new_code, new_arg, new_value, m):
+def _same(code: Any, arg: Any, value: float, n: int, new_code: Any, new_arg: Any, new_value: Any, m: int) -> bool:
     if n != m:
         return False
     for i in range(n):
@@ -485,15 +488,17 @@ def _same(code, arg, value, n, new_code, new_arg, new_value, m):
     return True
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
-def simplify_batch(code, arg, value, length, allowed, out_code, out_arg, out_value, out_length):
+@kernel
+def simplify_batch(
+    code: Any, arg: Any, value: Any, length: Any, allowed: Any, out_code: Any, out_arg: Any, out_value: Any, out_length: Any
+) -> None:
     """Simplify every program (code, arg, value) (P, L) into out_*; out_length[p] = 0 marks one that is not real.
 
     allowed[p] is a bit mask of the opcodes program p may be written with.
     """
     width = code.shape[1]
     a = make_arena(width)
-    w = Writer(np.zeros(8 * width + 64, _TASK), np.zeros(1, _WSTATE))
+    w = Writer(np.zeros(8 * width + 64, _TASK), np.zeros(1, _WRITER_STATE))
     stack = np.zeros(2 * width + 2, np.int64)
     new_code, new_arg, new_value = np.zeros(width, code.dtype), np.zeros(width, arg.dtype), np.zeros(width)
     for p in range(len(length)):

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from operators.complexity_kernel import fold_unary
-from operators.jit import inner
+from operators.jit import inner, outer
 from operators.primitives import OPCODE
 from operators.program import FIXED, FREE
 from operators.terms import (
@@ -24,6 +24,7 @@ from operators.terms import (
     NUM,
     ONE,
     POW,
+    Arena,
     add_scaled,
     child_of,
     core,
@@ -61,25 +62,25 @@ _SIN, _COS, _TAN, _ASIN, _ACOS, _ATAN, _SINH, _COSH, _TANH = (
 
 
 @inner
-def _allows(a, op):
+def _allows(a: Arena, op: int) -> bool:
     return (a.state[0].allowed >> op) & 1
 
 
 @inner
-def _is_even(value):
+def _is_even(value: float) -> bool:
     return np.rint(value / 2.0) == value / 2.0
 
 
 @inner
-def _is_whole(value):
+def _is_whole(value: float) -> bool:
     return np.rint(value) == value
 
 
 # Scaling ------------------------------------------------------------------------------------------------------------
 
 
-@inner
-def scale(a, i, coef, role):
+@outer
+def scale(a: Arena, i: int, coef: float, role: int) -> int:
     """coef * node i. The number is spread over a sum when that makes no constant more."""
     if coef == 0.0:
         return number(a, 0.0, FIXED)
@@ -98,8 +99,8 @@ def scale(a, i, coef, role):
     return scale_sum(a, i, coef, role) if kind == ADD else scaled(a, i, coef, role)
 
 
-@inner
-def scale_sum(a, i, coef, role):
+@outer
+def scale_sum(a: Arena, i: int, coef: float, role: int) -> int:
     if is_one(coef, role):
         return i
     structural, grows = 0, False
@@ -114,8 +115,8 @@ def scale_sum(a, i, coef, role):
     return spread(a, i, coef, role) if fits else scaled(a, i, coef, role)
 
 
-@inner
-def pull(a, i, outer_free, signed):
+@outer
+def pull(a: Arena, i: int, outer_free: bool, signed: bool) -> int:
     """The sum i divided by a number that leaves no constant more behind; -1 when there is none.
 
     Leaves the number in state.pulled, its role in state.pulled_role. A fitted coefficient of a term is pulled when
@@ -138,8 +139,8 @@ def pull(a, i, outer_free, signed):
     return _pull_common(a, i, signed)
 
 
-@inner
-def _pull_common(a, i, signed):
+@outer
+def _pull_common(a: Arena, i: int, signed: bool) -> int:
     node = a.node[i]
     size = abs(a.pool[node.first].coef)
     negative = node.num <= 0.0
@@ -153,8 +154,8 @@ def _pull_common(a, i, signed):
     return -1 if s == 1.0 else _divided(a, i, s, FIXED, -1)
 
 
-@inner
-def _divided(a, i, s, role, lead):
+@outer
+def _divided(a: Arena, i: int, s: float, role: int, lead: int) -> int:
     """Sum i divided by s, exactly 1 or -1 at pool entry `lead`."""
     first, count, constant, constant_role = a.node[i].first, a.node[i].count, a.node[i].num, a.node[i].role
     if s == 0.0 or not math.isfinite(1.0 / s):
@@ -175,16 +176,16 @@ def _divided(a, i, s, role, lead):
 # Products -----------------------------------------------------------------------------------------------------------
 
 
-@inner
-def times(a, i, j):
+@outer
+def times(a: Arena, i: int, j: int) -> int:
     product_begin(a)
     product_absorb(a, i)
     product_absorb(a, j)
     return finish_product(a, product_end(a))
 
 
-@inner
-def finish_product(a, i):
+@outer
+def finish_product(a: Arena, i: int) -> int:
     """Numbers leave the factors and join the coefficient; equal roots share one sign; a lone sum takes its number."""
     i = _shared_roots(a, _collect_numbers(a, i))
     if a.node[i].kind == MUL and a.node[i].count == 1 and a.node[child_of(a, i, 0)].kind == ADD:
@@ -192,8 +193,8 @@ def finish_product(a, i):
     return i
 
 
-@inner
-def _collect_numbers(a, i):
+@outer
+def _collect_numbers(a: Arena, i: int) -> int:
     kind = a.node[i].kind
     if kind != MUL and kind != POW:
         return i
@@ -219,8 +220,8 @@ def _collect_numbers(a, i):
     return product_end(a)
 
 
-@inner
-def _without_number(a, i, outer_free, crowded):
+@outer
+def _without_number(a: Arena, i: int, outer_free: bool, crowded: bool) -> int:
     """Factor i with a number taken out (left in state.pulled), or -1."""
     if a.node[i].kind == ADD:
         return pull(a, i, outer_free, True) if crowded else -1
@@ -244,8 +245,8 @@ def _without_number(a, i, outer_free, crowded):
     return power_node(a, inside, exponent)
 
 
-@inner
-def _raise_pulled(a, exponent):
+@outer
+def _raise_pulled(a: Arena, exponent: int) -> bool:
     """pulled -> pulled ** exponent; False when that is no ordinary number."""
     value = a.state[0].pulled ** a.node[exponent].num
     if value == 0.0 or not math.isfinite(value):
@@ -255,8 +256,8 @@ def _raise_pulled(a, exponent):
     return True
 
 
-@inner
-def _without_shift(a, base, exponent, outer_free):
+@outer
+def _without_shift(a: Arena, base: int, exponent: int, outer_free: bool) -> int:
     """exp(u + c) -> exp(c) * exp(u) for a fitted c, or any c when a fitted factor takes it."""
     shift, role = a.node[exponent].num, a.node[exponent].role
     if shift == 0.0 or role > 1 or (role == FIXED and not outer_free):
@@ -269,8 +270,8 @@ def _without_shift(a, base, exponent, outer_free):
     return node2(a, POW, 0, base, rest)
 
 
-@inner
-def _shared_roots(a, i):
+@outer
+def _shared_roots(a: Arena, i: int) -> int:
     """x**0.5 * y**0.5 -> (x*y)**0.5: one power fewer. Defined at more points (both negative)."""
     if a.node[i].kind != MUL:
         return i
@@ -298,7 +299,7 @@ def _shared_roots(a, i):
 
 
 @inner
-def _is_root(a, i):
+def _is_root(a: Arena, i: int) -> bool:
     """A power with a structural exponent that is not whole."""
     if a.node[i].kind != POW or child_of(a, i, 0) == E_NODE:
         return False
@@ -309,8 +310,8 @@ def _is_root(a, i):
 # Powers -------------------------------------------------------------------------------------------------------------
 
 
-@inner
-def power(a, base, exponent):
+@outer
+def power(a: Arena, base: int, exponent: int) -> int:
     """base ** exponent."""
     if is_number(a, exponent, 1.0):
         return base
@@ -325,8 +326,8 @@ def power(a, base, exponent):
     return _number_power(a, base, exponent)
 
 
-@inner
-def _power_of_number(a, base, exponent):
+@outer
+def _power_of_number(a: Arena, base: int, exponent: int) -> int:
     """c ** u: the fitted numbers of base and exponent become one."""
     kind, role = a.node[exponent].kind, a.node[base].role
     if kind == NUM:
@@ -345,8 +346,8 @@ def _power_of_number(a, base, exponent):
     return finish_product(a, node2(a, POW, 0, base, exponent))
 
 
-@inner
-def _symbolic_power(a, base, exponent):
+@outer
+def _symbolic_power(a: Arena, base: int, exponent: int) -> int:
     """u ** v; (x**p)**v -> x**(p*v) where x cannot be negative."""
     if a.node[base].kind == POW:
         inside, p = child_of(a, base, 0), child_of(a, base, 1)
@@ -357,8 +358,8 @@ def _symbolic_power(a, base, exponent):
     return node2(a, POW, 0, base, exponent)
 
 
-@inner
-def _number_power(a, base, exponent):
+@outer
+def _number_power(a: Arena, base: int, exponent: int) -> int:
     e = a.node[exponent].num
     if a.node[base].kind == MUL and is_integer(a, exponent):
         product_begin(a)
@@ -373,8 +374,8 @@ def _number_power(a, base, exponent):
     return _plain_power(a, base, exponent)
 
 
-@inner
-def _plain_power(a, base, exponent):
+@outer
+def _plain_power(a: Arena, base: int, exponent: int) -> int:
     e, whole = a.node[exponent].num, is_integer(a, exponent)
     kind = a.node[base].kind
     if kind == FUN and a.node[base].op == _ABS and whole and _is_even(e):
@@ -384,15 +385,15 @@ def _plain_power(a, base, exponent):
     return _plain_power_of(a, base, exponent)
 
 
-@inner
-def _plain_power_of(a, base, exponent):
+@outer
+def _plain_power_of(a: Arena, base: int, exponent: int) -> int:
     if a.node[base].kind == ADD and is_integer(a, exponent) and _is_even(a.node[exponent].num):
         base = _leading_positive(a, base)
     return finish_product(a, power_node(a, base, exponent))
 
 
-@inner
-def _leading_positive(a, i):
+@outer
+def _leading_positive(a: Arena, i: int) -> int:
     """(y - x)**2 -> (x - y)**2: the first structural coefficient is made positive."""
     for k in range(a.node[i].first, a.node[i].first + a.node[i].count):
         if a.pool[k].role == FIXED:
@@ -400,8 +401,8 @@ def _leading_positive(a, i):
     return i
 
 
-@inner
-def _nested_power(a, base, exponent):
+@outer
+def _nested_power(a: Arena, base: int, exponent: int) -> int:
     """(x**p)**e -> x**(p*e), where both mean the same."""
     inside, p, e = child_of(a, base, 0), child_of(a, base, 1), a.node[exponent].num
     whole = _is_whole(e)
@@ -426,12 +427,12 @@ def _nested_power(a, base, exponent):
 
 
 @inner
-def _log_inside(a, i):
+def _log_inside(a: Arena, i: int) -> int:
     return child_of(a, i, 0) if a.node[i].kind == FUN and a.node[i].op == _LOG else -1
 
 
-@inner
-def exponential(a, u):
+@outer
+def exponential(a: Arena, u: int) -> int:
     """exp(u): logarithms inside become powers, a fitted shift a factor."""
     if a.node[u].kind == NUM:
         return _fold(a, _EXP, u)
@@ -449,8 +450,8 @@ def exponential(a, u):
     return inside if inside >= 0 else node2(a, POW, 0, E_NODE, u)
 
 
-@inner
-def _general_power(a, base, exponent):
+@outer
+def _general_power(a: Arena, base: int, exponent: int) -> int:
     """A power whose base is known to be positive where it is defined."""
     if a.node[exponent].kind == NUM:
         return finish_product(a, power_node(a, base, exponent)) if a.node[base].kind != MUL else node2(
@@ -459,8 +460,8 @@ def _general_power(a, base, exponent):
     return node2(a, POW, 0, base, exponent)
 
 
-@inner
-def _exp_of_sum(a, u):
+@outer
+def _exp_of_sum(a: Arena, u: int) -> int:
     rest, out = u, ONE
     for k in range(a.node[u].first, a.node[u].first + a.node[u].count):
         inside = _log_inside(a, a.pool[k].child)
@@ -474,8 +475,8 @@ def _exp_of_sum(a, u):
     return times(a, out, node2(a, POW, 0, E_NODE, rest))
 
 
-@inner
-def logarithm(a, u):
+@outer
+def logarithm(a: Arena, u: int) -> int:
     """log(u): exponentials and fitted factors leave it, exponents of a base that must be positive come in front."""
     kind = a.node[u].kind
     if kind == NUM:
@@ -492,8 +493,8 @@ def logarithm(a, u):
     return node1(a, FUN, _LOG, u)
 
 
-@inner
-def _log_of_power(a, u):
+@outer
+def _log_of_power(a: Arena, u: int) -> int:
     base, p = child_of(a, u, 0), child_of(a, u, 1)
     if base == E_NODE:
         return p
@@ -506,8 +507,8 @@ def _log_of_power(a, u):
     return node1(a, FUN, _LOG, u)
 
 
-@inner
-def _log_of_product(a, u):
+@outer
+def _log_of_product(a: Arena, u: int) -> int:
     out, rest = number(a, 0.0, FIXED), u
     for k in range(a.node[u].count):
         factor = child_of(a, u, k)
@@ -528,15 +529,15 @@ def _log_of_product(a, u):
     return add_scaled(a, out, node1(a, FUN, _LOG, rest), 1.0, FIXED)
 
 
-@inner
-def _folded_role(a, value, role):
+@outer
+def _folded_role(a: Arena, value: float, role: int) -> int:
     if role != FIXED:
         return role
     return FIXED if is_simple(value) else FREE
 
 
-@inner
-def _fold(a, op, u):
+@outer
+def _fold(a: Arena, op: int, u: int) -> int:
     """A function of a number is a number; of a local it stays (the function may be there to keep a sign)."""
     if a.node[u].role > 1:
         return node2(a, POW, 0, E_NODE, u) if op == _EXP else node1(a, FUN, op, u)
@@ -545,14 +546,14 @@ def _fold(a, op, u):
 
 
 @inner
-def _undoes(outer, inside):
+def _undoes(outer: int, inside: int) -> bool:
     return (outer == _SIN and inside == _ASIN) or (outer == _COS and inside == _ACOS) or (
         outer == _TAN and inside == _ATAN
     )
 
 
-@inner
-def function(a, op, u):
+@outer
+def function(a: Arena, op: int, u: int) -> int:
     """op(u) for a function of one operand."""
     if a.node[u].kind == NUM:
         return _fold(a, op, u)
@@ -574,8 +575,8 @@ def function(a, op, u):
     return node1(a, FUN, op, u)
 
 
-@inner
-def _all_negative(a, u):
+@outer
+def _all_negative(a: Arena, u: int) -> bool:
     """Is every number in front of the terms of u structural and negative?"""
     node = a.node[u]
     if node.kind == MUL:
@@ -588,8 +589,8 @@ def _all_negative(a, u):
     return True
 
 
-@inner
-def absolute(a, u):
+@outer
+def absolute(a: Arena, u: int) -> int:
     if a.node[u].nonnegative:
         return u
     if a.node[u].kind == FUN and a.node[u].op == _ABS:
@@ -601,8 +602,8 @@ def absolute(a, u):
     return absolute_plain(a, u)
 
 
-@inner
-def absolute_plain(a, u):
+@outer
+def absolute_plain(a: Arena, u: int) -> int:
     if a.node[u].nonnegative:
         return u
     if a.node[u].kind == ADD:
@@ -614,8 +615,8 @@ def absolute_plain(a, u):
     return node1(a, FUN, _ABS, u)
 
 
-@inner
-def extremum(a, op, i, j):
+@outer
+def extremum(a: Arena, op: int, i: int, j: int) -> int:
     """min or max, flattened: equal operands once, the numbers among them folded into one."""
     first = a.state[0].pooled
     best, role, found = 0.0, FIXED, False
@@ -642,8 +643,8 @@ def extremum(a, op, i, j):
     return new_node(a, FUN, op, 0.0, 0, first, count)
 
 
-@inner
-def _has_child(a, first, child):
+@outer
+def _has_child(a: Arena, first: int, child: int) -> bool:
     for k in range(first, a.state[0].pooled):
         if a.node[a.pool[k].child].hash == a.node[child].hash:
             return True
@@ -653,8 +654,8 @@ def _has_child(a, first, child):
 # Sums ---------------------------------------------------------------------------------------------------------------
 
 
-@inner
-def plus(a, i, j, sign):
+@outer
+def plus(a: Arena, i: int, j: int, sign: float) -> int:
     """Node i + sign * node j, with what a fitted constant term absorbs."""
     out = add_scaled(a, i, j, sign, FIXED)
     if a.node[out].kind == MUL and a.node[out].count == 1 and a.node[child_of(a, out, 0)].kind == ADD:
@@ -667,8 +668,8 @@ def plus(a, i, j, sign):
     return out
 
 
-@inner
-def _merge_scaled_sums(a, i):
+@outer
+def _merge_scaled_sums(a: Arena, i: int) -> int:
     """c*(x + y) + d*x + e: a kept number times a sum is spread when its terms meet fitted ones outside."""
     for k in range(a.node[i].first, a.node[i].first + a.node[i].count):
         inside = a.pool[k].child
@@ -690,16 +691,16 @@ def _merge_scaled_sums(a, i):
     return i
 
 
-@inner
-def _meets_fitted(a, i, term):
+@outer
+def _meets_fitted(a: Arena, i: int, term: int) -> bool:
     for k in range(a.node[i].first, a.node[i].first + a.node[i].count):
         if a.pool[k].role == FREE and a.node[a.pool[k].child].hash == a.node[term].hash:
             return True
     return False
 
 
-@inner
-def _absorb_log_scales(a, i):
+@outer
+def _absorb_log_scales(a: Arena, i: int) -> int:
     """k*log(2*x) + c -> k*log(x) + c' : the fitted c takes the structural factor."""
     for k in range(a.node[i].first, a.node[i].first + a.node[i].count):
         term = a.pool[k].child

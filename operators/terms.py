@@ -23,12 +23,11 @@ value-keeping rules of `operators.simplify`; `state[0].mode` says which. A kerne
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from operators.jit import inner
+from operators.jit import inner, named_tuple, outer, register
 from operators.primitives import OPCODE
 from operators.program import FIXED, FREE
 
@@ -58,14 +57,18 @@ class Arena(NamedTuple):
     """Record arrays (few arguments, so that numba compiles fast): nodes, their child lists, the sum and the product
     being built, and one record of counters."""
 
-    node: NDArray[np.void]
-    pool: NDArray[np.void]
-    work: NDArray[np.void]
-    state: NDArray[np.void]
+    node: Any
+    pool: Any
+    work: Any
+    state: Any
+
+
+register("Arena", named_tuple(Arena, _NODE, _CHILD, _WORK, _STATE))
+U64 = np.uint64
 
 
 @inner
-def make_arena(width):
+def make_arena(width: int) -> Arena:
     """An arena for programs of up to `width` nodes."""
     return Arena(
         np.zeros(16 * width + 64, _NODE),
@@ -76,7 +79,7 @@ def make_arena(width):
 
 
 @inner
-def reset(a, mode):
+def reset(a: Arena, mode: int) -> None:
     """Empty the arena for the next program."""
     a.state[0].allowed = -1
     a.state[0].nodes, a.state[0].pooled, a.state[0].mode, a.state[0].bad = 0, 0, mode, 0
@@ -86,7 +89,7 @@ def reset(a, mode):
 
 
 @inner
-def mix(h):
+def mix(h: U64) -> U64:
     """A 64-bit hash of a 64-bit number (the finaliser of splitmix64, Steele et al. 2014)."""
     h = np.uint64(h) + np.uint64(0x9E3779B97F4A7C15)
     h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -95,19 +98,19 @@ def mix(h):
 
 
 @inner
-def number_hash(a, value, role):
+def number_hash(a: Arena, value: float, role: int) -> U64:
     bits = np.float64(value + 0.0).view(np.uint64)  # -0.0 and 0.0 are one number
     return mix(bits + np.uint64(role) * np.uint64(0x5851F42D4C957F2D))
 
 
 @inner
-def masked(a, value, role):
+def masked(a: Arena, value: float, role: int) -> U64:
     """The part of a number that belongs to the shape of a law: fitted values do not."""
     return number_hash(a, value if role == FIXED else 0.5, role)
 
 
-@inner
-def new_node(a, kind, op, num, role, first, count):
+@outer
+def new_node(a: Arena, kind: int, op: int, num: float, role: int, first: int, count: int) -> int:
     """Append a node over pool[first : first + count] and compute its hashes and its cost; returns its index."""
     i = a.state[0].nodes
     if i >= len(a.node) - 1:
@@ -140,7 +143,7 @@ def new_node(a, kind, op, num, role, first, count):
 
 
 @inner
-def sort_children(a, first, count):
+def sort_children(a: Arena, first: int, count: int) -> None:
     """A canonical order of terms and factors: the cheapest first, then by shape, then by value."""
     for k in range(first + 1, first + count):
         child, coef, role = a.pool[k].child, a.pool[k].coef, a.pool[k].role
@@ -154,7 +157,7 @@ def sort_children(a, first, count):
 
 
 @inner
-def _before(x, y):
+def _before(x: Any, y: Any) -> bool:
     if x.cost != y.cost:
         return x.cost < y.cost
     if x.kind == SYM and y.kind == SYM:
@@ -163,7 +166,7 @@ def _before(x, y):
 
 
 @inner
-def is_nonnegative(a, i):
+def is_nonnegative(a: Arena, i: int) -> bool:
     """Is node i >= 0 wherever it is defined? (Known from its form; its children know theirs.)"""
     node = a.node[i]
     first, count = node.first, node.count
@@ -187,17 +190,17 @@ def is_nonnegative(a, i):
 
 
 @inner
-def is_one(value, role):
+def is_one(value: float, role: int) -> bool:
     return value == 1.0 and role == FIXED
 
 
 @inner
-def is_zero(value, role):
+def is_zero(value: float, role: int) -> bool:
     return value == 0.0
 
 
 @inner
-def own_cost(a, kind, num, role, first, count):
+def own_cost(a: Arena, kind: int, num: float, role: int, first: int, count: int) -> int:
     """What one node adds to C = 2 binary + unary beside its children."""
     if kind == FUN:
         return 1 if count == 1 else 2 * (count - 1)
@@ -214,20 +217,20 @@ def own_cost(a, kind, num, role, first, count):
     return 0
 
 
-@inner
-def number(a, value, role):
+@outer
+def number(a: Arena, value: float, role: int) -> int:
     if not math.isfinite(value) and a.state[0].bad == FINE:
         a.state[0].bad = NOT_REAL
     return new_node(a, NUM, 0, value + 0.0, role, 0, 0)
 
 
 @inner
-def symbol(a, op, start):
+def symbol(a: Arena, op: int, start: float) -> int:
     return new_node(a, SYM, op, start, 0, 0, 0)
 
 
 @inner
-def pool_push(a, child, coef, role):
+def pool_push(a: Arena, child: int, coef: float, role: int) -> None:
     j = a.state[0].pooled
     if j >= len(a.pool) - 1:
         a.state[0].bad = TOO_LARGE
@@ -236,15 +239,15 @@ def pool_push(a, child, coef, role):
     a.state[0].pooled = j + 1
 
 
-@inner
-def node1(a, kind, op, child):
+@outer
+def node1(a: Arena, kind: int, op: int, child: int) -> int:
     first = a.state[0].pooled
     pool_push(a, child, 1.0, FIXED)
     return new_node(a, kind, op, 0.0, 0, first, 1)
 
 
-@inner
-def node2(a, kind, op, left, right):
+@outer
+def node2(a: Arena, kind: int, op: int, left: int, right: int) -> int:
     first = a.state[0].pooled
     pool_push(a, left, 1.0, FIXED)
     pool_push(a, right, 1.0, FIXED)
@@ -252,24 +255,24 @@ def node2(a, kind, op, left, right):
 
 
 @inner
-def child_of(a, i, k):
+def child_of(a: Arena, i: int, k: int) -> int:
     return a.pool[a.node[i].first + k].child
 
 
 @inner
-def is_number(a, i, value):
+def is_number(a: Arena, i: int, value: float) -> bool:
     """Is node i the structural (FIXED) number `value`?"""
     return a.node[i].kind == NUM and a.node[i].role == FIXED and a.node[i].num == value
 
 
 @inner
-def is_integer(a, i):
+def is_integer(a: Arena, i: int) -> bool:
     """Is node i a structural integer of a size that may be expanded?"""
     return a.node[i].kind == NUM and a.node[i].role == FIXED and a.node[i].num == np.rint(a.node[i].num) and abs(a.node[i].num) <= 64
 
 
 @inner
-def is_simple(value):
+def is_simple(value: float) -> bool:
     """A number that stays structural when it arises by folding: a small ratio, or one times pi."""
     for unit in (1.0, math.pi):
         for d in (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16, 18, 20, 24):
@@ -280,7 +283,7 @@ def is_simple(value):
 
 
 @inner
-def joint(a, role1, role2, value):
+def joint(a: Arena, role1: int, role2: int, value: float) -> int:
     """Role of a number folded from two numbers: a local absorbs the other, structural it stays only while simple."""
     if role1 != FIXED or role2 != FIXED:
         first, second = (FREE if role1 == FIXED else role1), (FREE if role2 == FIXED else role2)
@@ -294,7 +297,7 @@ def joint(a, role1, role2, value):
 
 
 @inner
-def without_coefficient(a, i):
+def without_coefficient(a: Arena, i: int) -> int:
     """Node i (a MUL with a coefficient) as the same product with coefficient 1."""
     if a.node[i].count == 1:
         return child_of(a, i, 0)
@@ -302,19 +305,19 @@ def without_coefficient(a, i):
 
 
 @inner
-def sum_begin(a):
+def sum_begin(a: Arena) -> None:
     a.state[0].n_sum = 0
     a.state[0].constant, a.state[0].constant_role = 0.0, FIXED
 
 
 @inner
-def kept(value, role):
+def kept(value: float, role: int) -> float:
     """A local whose start happens to be 0 is still there: it must not be dropped like a number that is 0."""
     return 1e-12 if value == 0.0 and role > 1 else value
 
 
 @inner
-def sum_constant(a, value, role):
+def sum_constant(a: Arena, value: float, role: int) -> None:
     total = kept(a.state[0].constant + value, max(role, a.state[0].constant_role))
     if a.state[0].constant == 0.0 and a.state[0].constant_role == FIXED:
         a.state[0].constant_role = role
@@ -323,8 +326,8 @@ def sum_constant(a, value, role):
     a.state[0].constant = total
 
 
-@inner
-def sum_term(a, term, coef, role):
+@outer
+def sum_term(a: Arena, term: int, coef: float, role: int) -> None:
     """Add coef * term to the sum being built; like terms merge."""
     n = a.state[0].n_sum
     for k in range(n):
@@ -340,8 +343,8 @@ def sum_term(a, term, coef, role):
     a.state[0].n_sum = n + 1
 
 
-@inner
-def sum_absorb(a, i, coef, role):
+@outer
+def sum_absorb(a: Arena, i: int, coef: float, role: int) -> None:
     """Add coef * node i to the sum being built: a sum is spread over its terms, a product gives its coefficient."""
     kind = a.node[i].kind
     if kind == NUM:
@@ -362,8 +365,8 @@ def sum_absorb(a, i, coef, role):
         sum_term(a, i, coef, role)
 
 
-@inner
-def sum_end(a):
+@outer
+def sum_end(a: Arena) -> int:
     """The finished sum as a node: a number, one scaled term, or an ADD."""
     first = a.state[0].pooled
     for k in range(a.state[0].n_sum):
@@ -378,8 +381,8 @@ def sum_end(a):
     return new_node(a, ADD, 0, a.state[0].constant, a.state[0].constant_role, first, count)
 
 
-@inner
-def scaled(a, i, coef, role):
+@outer
+def scaled(a: Arena, i: int, coef: float, role: int) -> int:
     """coef * node i, where node i has no coefficient of its own."""
     if is_one(coef, role):
         return i
@@ -390,8 +393,8 @@ def scaled(a, i, coef, role):
     return new_node(a, MUL, 0, coef, role, first, 1)
 
 
-@inner
-def add_scaled(a, i, j, coef, role):
+@outer
+def add_scaled(a: Arena, i: int, j: int, coef: float, role: int) -> int:
     """Node i + coef * node j."""
     sum_begin(a)
     sum_absorb(a, i, 1.0, FIXED)
@@ -399,8 +402,8 @@ def add_scaled(a, i, j, coef, role):
     return sum_end(a)
 
 
-@inner
-def spread(a, i, coef, role):
+@outer
+def spread(a: Arena, i: int, coef: float, role: int) -> int:
     """coef * node i with the number spread over the terms of a sum."""
     if coef == 0.0:
         return number(a, 0.0, role)
@@ -415,13 +418,13 @@ def spread(a, i, coef, role):
 
 
 @inner
-def product_begin(a):
+def product_begin(a: Arena) -> None:
     a.state[0].n_product = 0
     a.state[0].coefficient, a.state[0].coefficient_role = 1.0, FIXED
 
 
 @inner
-def product_number(a, value, role):
+def product_number(a: Arena, value: float, role: int) -> None:
     total = a.state[0].coefficient * value
     if is_one(a.state[0].coefficient, a.state[0].coefficient_role):
         a.state[0].coefficient_role = role
@@ -431,7 +434,7 @@ def product_number(a, value, role):
 
 
 @inner
-def same_direction(a, e, f):
+def same_direction(a: Arena, e: int, f: int) -> bool:
     """Do two exponents add up to one term (2 and 3, y and 3*y), as sympy asks before it merges like powers?"""
     if a.node[e].kind == NUM or a.node[f].kind == NUM:
         return a.node[e].kind == a.node[f].kind
@@ -439,13 +442,13 @@ def same_direction(a, e, f):
 
 
 @inner
-def core(a, i):
+def core(a: Arena, i: int) -> int:
     """Node i without its coefficient."""
     return without_coefficient(a, i) if a.node[i].kind == MUL and not is_one(a.node[i].num, a.node[i].role) else i
 
 
-@inner
-def product_power(a, base, exponent):
+@outer
+def product_power(a: Arena, base: int, exponent: int) -> None:
     """Multiply the product being built by base ** exponent; like powers merge."""
     n = a.state[0].n_product
     for k in range(n):
@@ -459,8 +462,8 @@ def product_power(a, base, exponent):
     a.state[0].n_product = n + 1
 
 
-@inner
-def product_absorb(a, i):
+@outer
+def product_absorb(a: Arena, i: int) -> None:
     """Multiply the product being built by node i, factor by factor."""
     if a.node[i].kind == NUM:
         product_number(a, a.node[i].num, a.node[i].role)
@@ -473,7 +476,7 @@ def product_absorb(a, i):
 
 
 @inner
-def product_factor(a, i):
+def product_factor(a: Arena, i: int) -> None:
     if a.node[i].kind == POW:
         product_power(a, child_of(a, i, 0), child_of(a, i, 1))
     else:
@@ -481,7 +484,7 @@ def product_factor(a, i):
 
 
 @inner
-def power_node(a, base, exponent):
+def power_node(a: Arena, base: int, exponent: int) -> int:
     """base ** exponent as a node, nothing merged: the caller has split base and exponent."""
     if is_number(a, exponent, 1.0):
         return base
@@ -498,7 +501,7 @@ def power_node(a, base, exponent):
 
 
 @inner
-def expand_products(a):
+def expand_products(a: Arena) -> None:
     """Where a factor of the product being built is (c*u*v)**n, n an integer: split it into its own factors."""
     k = 0
     while k < a.state[0].n_product:
@@ -522,7 +525,7 @@ def expand_products(a):
 
 
 @inner
-def merge_number_powers(a):
+def merge_number_powers(a: Arena) -> None:
     """2.5**x * 1.5**x -> 3.75**x (positive numeric bases) in the product being built."""
     for k in range(a.state[0].n_product):
         if a.node[a.work[k].base].kind != NUM or a.node[a.work[k].base].num <= 0.0:
@@ -536,8 +539,8 @@ def merge_number_powers(a):
                 a.state[0].n_product = last
 
 
-@inner
-def product_end(a):
+@outer
+def product_end(a: Arena) -> int:
     """The finished product as a node: a number, one factor, or a MUL (coefficient kept apart from a sum)."""
     expand_products(a)
     merge_number_powers(a)
