@@ -15,6 +15,9 @@ from evolve.finish import Problem
 from evolve.graft import Grafter
 from evolve.grouped.opening import open_grouped
 from evolve.grouped.problem import GroupedProblem, is_grouped, max_locals, pose_grouped
+from evolve.grouped.publish import GroupedPublisher
+from evolve.publish import Publisher
+from evolve.rundir import RunDirectory
 from evolve.search import Search
 from evolve.seeding import propose
 from evolve.seeding.background import BackgroundSeeder
@@ -125,3 +128,8 @@ def open_search(task: Task, problem: Problem, streams: Streams, config: RunConfi
         max_evaluations=config.evaluations,
     )
     return search, evaluator
+
+
+def open_publisher(task: Task, folder: RunDirectory, config: RunConfig) -> Publisher:
+    """What writes the laws of this task."""
+    return GroupedPublisher(task, folder, config) if is_grouped(task) else Publisher(task, folder, config)

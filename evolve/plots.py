@@ -52,6 +52,24 @@ def history(elapsed: Sequence[float], loss: Sequence[float], metric: str) -> byt
     return _png(figure)
 
 
+def small_multiples(panels: Sequence[tuple[str, F64, F64, F64]], x: str, y: str) -> bytes:
+    """One panel a cluster: (title, x, measured, predicted), x ascending; all share the axes' names."""
+    columns = min(5, len(panels))
+    lines = -(-len(panels) // columns)
+    figure = Figure(figsize=(2.1 * columns, 1.7 * lines + 0.3), layout="constrained")
+    FigureCanvasAgg(figure)
+    for k, (title, position, measured, predicted) in enumerate(panels):
+        axes = figure.add_subplot(lines, columns, k + 1)
+        axes.plot(position, measured, ".", color=_BLUE, markersize=_size(len(position)) / 1.6)
+        axes.plot(position, predicted, "-", color=_ORANGE, linewidth=1.1)
+        axes.set_title(_literal(title), fontsize=7, pad=2)
+        axes.tick_params(labelsize=6, length=2)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel(_literal(x), fontsize=8)
+    figure.supylabel(_literal(y), fontsize=8)
+    return _png(figure)
+
+
 def _canvas(x: str, y: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(5.2, 3.5), layout="constrained")
     FigureCanvasAgg(figure)

@@ -25,7 +25,7 @@ from evolve.finish import guarded
 from evolve.record import FrontLaw, Result, write_front, write_result
 from evolve.report import write_report
 from evolve.rundir import RunDirectory
-from evolve.settle import Settled
+from evolve.settled import Settled
 from fitness.metrics import METRICS, Space, usable_metric
 from harness_adapter.task import Task
 from operators.complexity import complexity
@@ -71,13 +71,21 @@ class Publisher:
     def publish_interim(self, front: Front, grammar: Grammar) -> bool:
         """The most plausible law so far, if it can be guarded and verified."""
         write_front(self.folder, _front_rows(front.pareto(), self.task, {}, None))
+        law = self._interim(front, grammar)
+        return law is not None and self._replace_best(law[0], law[1], None).report.ok
+
+    def _interim(self, front: Front, grammar: Grammar) -> tuple[Program, float] | None:
+        """The law of the front of lowest description length, guarded, and its loss."""
         n = self.task.dataset.n_rows
         judged = [Judged(c, max(c.loss, 1e-300), np.zeros(n)) for c in front.pareto()]
         best = min(judged, key=lambda j: description_length(j, self.metric, grammar, self.task.max_constants))
-        program: Program | None = best.candidate.program
-        if self.task.kind != "frontier_cs":
-            program = guarded(best.candidate.program, self.task.ranges, self.task.dataset)
-        return program is not None and self._replace_best(program, best.candidate.loss, None).report.ok
+        program = self._guarded(best.candidate.program)
+        return None if program is None else (program, best.candidate.loss)
+
+    def _guarded(self, program: Program) -> Program | None:
+        if self.task.kind == "frontier_cs":  # its language has no clip to guard with
+            return program
+        return guarded(program, self.task.ranges, self.task.dataset)
 
     def conclude(self, laws: Iterable[Settled], reason: str, evaluations: int, elapsed: float) -> Result:
         """Publish the first law that verifies, at worst the constant; then the front, the result and the report."""
@@ -145,8 +153,11 @@ class Publisher:
         write_front(self.folder, _front_rows(front, self.task, cv, chosen))
         write_result(self.folder, result)
         if self.config.report.enabled:
-            predictions = values(written.program, self.task.dataset.X)
-            write_report(self.folder, self.task, result, predictions, self.config.report)
+            self._report(written.program, result)
+
+    def _report(self, program: Program, result: Result) -> None:
+        predictions = values(program, self.task.dataset.X)
+        write_report(self.folder, self.task, result, predictions, self.config.report)
 
 
 def best_constant(metric: str, y: F64) -> float:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass
 
-from evolve.engine import Streams, open_search, pose
+from evolve.engine import Streams, open_publisher, open_search, pose
 from evolve.exits import DONE, INTERRUPTED, NOT_VALID
 from evolve.options import RunOptions
-from evolve.publish import Publisher
 from evolve.record import Result
 from evolve.rundir import RunDirectory
 from evolve.session import Session, open_folder
@@ -36,7 +35,7 @@ def run(place: str, options: RunOptions) -> RunResult:
     with stop.on_signals():
         task = read_task(place, ReadOptions.of(options.table))
         folder = open_folder(task, options)
-        publisher = Publisher(task, folder, config)
+        publisher = open_publisher(task, folder, config)
         session = Session(task, folder, options, stop)
         publisher.publish_constant()
         streams = Streams.of(config.seed or 0)

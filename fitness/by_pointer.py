@@ -7,8 +7,9 @@ many places some levels deep, which made the first start a minute longer (see `f
 from __future__ import annotations
 
 from fitness.jit import BYTES, COUNT, INDICES, NUMBER, NUMBERS, array_at, block_function, kernel, pointer
-from fitness.kernels import BLOCK, PLAN_ROWS, predict_rows
+from fitness.kernels import BLOCK, predict_rows
 from fitness.normal_equations import Rows, Tree, Workspace, accumulate
+from fitness.plan import PLAN_ROWS
 
 
 @block_function(

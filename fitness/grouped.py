@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from fitness.constants import fitting_weights, in_threads
 from fitness.evaluator import Account, largest_constant, runaway, search_complexity
-from fitness.grouped_kernels import Effort, Panel, calibrate_batch
+from fitness.grouped_kernels import BLUNT, WORST, Effort, Panel, calibrate_batch
 from fitness.metrics import BAD_LOSS, METRICS, Space, metric_of
 from fitness.score import Scored
 from fitness.windows import Windows
-from operators.program import ProgramBatch
+from operators.primitives import CONST
+from operators.program import FIXED, FREE, ProgramBatch
 
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -91,8 +92,15 @@ class Calibrator:
         self.pull = pull
         self.panel = _panel(data)
 
-    def run(self, batch: ProgramBatch, steps: int, outer: int = _OUTER, keep: bool = False) -> Calibrated:
-        """Fit constants and locals, judge every window; `keep` asks for the node values of every cluster."""
+    def run(
+        self, batch: ProgramBatch, steps: int, outer: int = _OUTER, keep: bool = False, given: bool = False
+    ) -> Calibrated:
+        """Fit constants and locals, judge every window; `keep` asks for the node values of every cluster.
+
+        With `given` constants and starts are taken as they are: what a scorer does with clusters it holds out.
+        """
+        if given:
+            batch = ProgramBatch(batch.code, _without_constants(batch), batch.value, batch.length)
         n, windows = len(batch), self.data.windows
         rows = n if keep else 0
         out = Calibrated(
@@ -100,7 +108,7 @@ class Calibrator:
             np.zeros(n, np.uint64), np.zeros((rows, windows.n_groups, batch.width)),
             np.zeros((rows, len(windows.start), batch.width)),
         )  # fmt: skip
-        effort = Effort(steps, outer, self.pull)
+        effort = Effort(steps, outer, self.pull, given)
 
         def run(first: int, last: int) -> None:
             calibrate_batch(
@@ -165,6 +173,18 @@ class GroupedEvaluator:
 
     def _bar(self, complexity: int) -> float:
         return min((loss for c, loss in self._best.items() if c <= complexity), default=BAD_LOSS)
+
+
+def _without_constants(batch: ProgramBatch) -> NDArray[np.int16]:
+    """The roles of a batch in which no constant is fitted any more."""
+    return np.where((batch.code == CONST) & (batch.arg == FREE), FIXED, batch.arg).astype(np.int16)
+
+
+def relative_errors(errors: F64, data: GroupedData) -> F64:
+    """Losses of windows (P, W) in units of the clusters' scales, large ones blunted, averaged over kinds: (P, G)."""
+    e = np.minimum(errors / np.repeat(data.scale, data.windows.kinds), WORST)
+    blunt = np.where(e <= BLUNT, e, BLUNT * (1.0 + np.log(np.maximum(e, BLUNT) / BLUNT)))
+    return blunt.reshape(len(errors), data.windows.n_groups, data.windows.kinds).mean(axis=2)
 
 
 def _panel(data: GroupedData) -> Panel:

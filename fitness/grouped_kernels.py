@@ -18,7 +18,8 @@ import numpy as np
 
 from fitness.by_pointer import normal_equations, predicted
 from fitness.jit import kernel
-from fitness.kernels import BLOCK, MAX_PARAMETERS, PARAM, new_plan, plan_program
+from fitness.kernels import BLOCK
+from fitness.plan import MAX_PARAMETERS, PARAM, new_plan, plan_program
 from fitness.least_squares import PLAIN, RELATIVE, accept, move, new_algebra
 from fitness.loss_kernels import loss_of, median, signature
 from fitness.metrics import BAD_LOSS
@@ -28,14 +29,15 @@ from operators.program import FIXED, FREE, LOCAL
 
 # The rows, see `fitness.windows.Windows`: y and the square-rooted weights; start, cut, stop of the windows, `kinds` a group.
 Panel = namedtuple("Panel", "X y weight space metric start cut stop kinds spread scale usable")
-# How hard to try: steps for the locals, steps for the constants, and the stiffness of the springs.
-Effort = namedtuple("Effort", "steps outer pull")
+# How hard to try: steps for the locals, steps for the constants, the stiffness of the springs; with `given` the starts
+# are those given, else the medians over the clusters.
+Effort = namedtuple("Effort", "steps outer pull given")
 
 _FIRST_DAMPING, _MOST_DAMPING = 1e-2, 1e8
 _SMALL_GAIN = 1e-9
 _POOLED_STEPS = 8
-_BLUNT = 4.0  # losses beyond so many times the scale of a cluster count by their logarithm
-_WORST = 1e6  # times its scale: the loss of a cluster that fails
+BLUNT = 4.0  # losses beyond so many times the scale of a cluster count by their logarithm
+WORST = 1e6  # times its scale: the loss of a cluster that fails
 _SUSPICIOUS = 2.0  # a fit this much worse than the others is tried from another start
 _NO_PULL = 1e-6
 
@@ -324,7 +326,7 @@ def judge_windows(tree, quick_plan, slots, panel, effort, scratch, work, algebra
             for r in range(n):
                 predictions[at + r] = math.nan
         at += n
-        errors[w] = min(found / panel.scale[w], _WORST)
+        errors[w] = min(found / panel.scale[w], WORST)
 
 
 @kernel(entry=False)
@@ -358,8 +360,8 @@ def mean_loss(panel, errors):  # type: ignore[no-untyped-def]
     for w in range(len(panel.start)):
         if panel.usable[w]:
             e = errors[w]
-            bad += not e < _WORST
-            total += e if e <= _BLUNT else _BLUNT * (1.0 + math.log(e / _BLUNT))
+            bad += not e < WORST
+            total += e if e <= BLUNT else BLUNT * (1.0 + math.log(e / BLUNT))
             n += 1
     return BAD_LOSS if n == 0 or 2 * bad > n else total / n
 
@@ -413,7 +415,7 @@ def calibrate_batch(code, arg, value, length, panel, effort, first, last, loss, 
         local_tree = Tree(code[p], n, local_plan, k, n_affine)
         for i in range(n):
             scratch.value[i] = value[p, i]
-        if (constants > 0 or n_affine < k) and effort.steps > 0:
+        if (constants > 0 or n_affine < k) and effort.steps > 0 and not effort.given:
             pooled_start(tree, panel, scratch.value, min(effort.steps, _POOLED_STEPS), scratch, work, algebra)
         locate(local_tree, scratch.first)
         total = fit_clusters(local_tree, panel, scratch.value, effort.steps, scratch, work, algebra)
@@ -422,6 +424,9 @@ def calibrate_batch(code, arg, value, length, panel, effort, first, last, loss, 
         for i in range(n):
             scratch.value[i] = scratch.locals[0, i] if plan[PARAM, i] >= 0 else value[p, i]
         median_locals(local_tree, n_groups, scratch.value, scratch)
+        if effort.given:
+            for i in range(n):
+                scratch.start[i] = value[p, i]
         judge_windows(
             local_tree, quick_plan, slots, panel, effort, scratch, work, algebra, errors[p],
             fitted[p] if keep else own, predictions,

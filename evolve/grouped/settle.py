@@ -1,0 +1,159 @@
+"""From the front of a grouped search to its law: held-out clusters decide, at last by the emitted code itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evolve.candidate import Candidate, Front
+from evolve.choose import Judged
+from evolve.config import RunConfig
+from evolve.grouped.judge import cross_validate, emitted_errors, fit_whole
+from evolve.grouped.problem import GroupedProblem
+from evolve.grouped.text import compact
+from evolve.settled import Settled
+from harness_adapter.task import Task
+from operators.complexity import complexity
+from operators.grammar import Grammar
+from operators.primitives import CONST
+from operators.program import FIXED, FREE, LOCAL, Program
+from operators.simplify import simplify
+
+F64 = NDArray[np.float64]
+
+_MOST_JUDGED = 60  # laws of the front that are judged on held-out clusters
+_VARIED = 8  # the best of them, whose locals and constants are tried in simpler roles
+_EMITTED = 6  # the best of those, judged by the emitted code
+_SIMPLE = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0, -2.0, 1.5)
+_LOCAL_COST, _CONSTANT_COST = 2.0, 1.0  # of a parameter, in units of C, where laws are equally good
+_NO_WORSE = 0.25  # standard errors by which a simpler law may be worse
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    program: Program
+    errors: F64  # by cluster, in units of its scale
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.errors))
+
+    @property
+    def length(self) -> float:
+        p = self.program
+        return complexity(p) + _LOCAL_COST * len(p.local_slots) + _CONSTANT_COST * p.n_constants
+
+
+def settle_grouped(
+    task: Task, problem: GroupedProblem, front: Front, grammar: Grammar, config: RunConfig
+) -> Iterator[Settled]:
+    """Laws in the order in which they should be tried, refitted on all rows of all training clusters."""
+    assert problem.thinned is not None
+    laws = _distinct([compact(c.program) for c in _candidates(front) if c.program.local_slots])
+    ranked = _judged(laws, problem)
+    best = sorted(ranked, key=lambda r: r.mean)[:_VARIED]
+    ranked += _judged(_simpler([r.program for r in best], grammar, {r.program.key for r in ranked}), problem)
+    order = _order(ranked, config.choose.standard_errors * _NO_WORSE)
+    order = _by_emitted(order, task, problem, config)
+    scale = problem.thinned.mean_scale
+    judged = tuple(_as_judged(r, scale) for r in ranked)
+    for r in order[:_EMITTED]:
+        program, loss = fit_whole([r.program], problem)[0]
+        yield Settled(program, loss, r.mean * scale, judged)
+
+
+def _judged(laws: Sequence[Program], problem: GroupedProblem) -> list[_Ranked]:
+    if not laws:
+        return []
+    return [_Ranked(law, e) for law, e in zip(laws, cross_validate(laws, problem), strict=True)]
+
+
+def _order(ranked: Sequence[_Ranked], standard_errors: float) -> list[_Ranked]:
+    """The chosen law first: the simplest that is no worse than the best by so many standard errors; then the next."""
+    left, out = list(ranked), []
+    while left:
+        best = min(left, key=lambda r: r.mean)
+        pick = min((r for r in left if _as_good(r, best, standard_errors)), key=lambda r: (r.length, r.mean))
+        out.append(pick)
+        left = [r for r in left if r is not pick]
+    return out
+
+
+def _as_good(one: _Ranked, best: _Ranked, standard_errors: float) -> bool:
+    difference = one.errors - best.errors
+    n = len(difference)
+    if one is best or n < 2:
+        return one.mean <= best.mean
+    return float(np.mean(difference)) <= standard_errors * float(np.std(difference, ddof=1)) / np.sqrt(n)
+
+
+def _by_emitted(order: list[_Ranked], task: Task, problem: GroupedProblem, config: RunConfig) -> list[_Ranked]:
+    """The first laws ordered again by what their emitted modules do; those that were not judged in time come last."""
+    first = order[:_EMITTED]
+    seconds = 20.0 if config.time is None else min(20.0, 0.08 * config.time)
+    fitted = [program for program, _ in fit_whole([r.program for r in first], problem)]
+    errors = emitted_errors(fitted, task, problem, seconds)
+    known = [_Ranked(r.program, e) for r, e in zip(first, errors, strict=True) if not np.isnan(e).any()]
+    rest = [r for r, e in zip(first, errors, strict=True) if np.isnan(e).any()]
+    return [*_order(known, config.choose.standard_errors * _NO_WORSE), *rest, *order[_EMITTED:]]
+
+
+def _simpler(laws: Sequence[Program], grammar: Grammar, seen: set[bytes]) -> list[Program]:
+    """Legal variants with a local shared by all clusters or a simple number, a constant a simple number or a local."""
+    out: dict[bytes, Program] = {}
+    for law in laws:
+        for variant in _variants(law):
+            short = simplify(variant, grammar.primitives)
+            if short is None or not short.local_slots or not grammar.is_legal(short):
+                continue
+            short = compact(short)
+            if short.key not in seen:
+                out.setdefault(short.shape_key, short)
+    return list(out.values())
+
+
+def _variants(law: Program) -> Iterator[Program]:
+    for slot in law.local_slots:
+        nodes = np.flatnonzero((law.code == CONST) & (law.arg == LOCAL + slot))
+        value = float(law.value[nodes[0]])
+        if len(nodes) == 1:
+            yield _with_role(law, nodes, FREE, value)
+        for simple in _near(value):
+            yield _with_role(law, nodes, FIXED, simple)
+        for other in law.local_slots:
+            if other > slot:
+                yield _with_role(law, nodes, LOCAL + other, value)
+    for node in law.free:
+        for simple in _near(float(law.value[node])):
+            yield _with_role(law, np.array([node]), FIXED, simple)
+        free_slot = max(law.local_slots, default=-1) + 1
+        yield _with_role(law, np.array([node]), LOCAL + free_slot, float(law.value[node]))
+
+
+def _near(value: float) -> list[float]:
+    """The two simple numbers nearest to a value."""
+    return sorted(_SIMPLE, key=lambda s: abs(s - value))[:2]
+
+
+def _with_role(law: Program, nodes: NDArray[np.int64], role: int, value: float) -> Program:
+    arg, values = law.arg.copy(), law.value.copy()
+    arg[nodes], values[nodes] = role, value
+    return Program(law.code.copy(), arg, values)
+
+
+def _distinct(laws: Sequence[Program]) -> list[Program]:
+    return list({law.shape_key: law for law in laws}.values())
+
+
+def _candidates(front: Front) -> list[Candidate]:
+    proper = front.pareto()
+    others = sorted((c for c in front.items if c not in proper), key=lambda c: (c.loss, c.complexity))
+    return [*proper, *others[: max(0, _MOST_JUDGED - len(proper))]]
+
+
+def _as_judged(r: _Ranked, scale: float) -> Judged:
+    loss = r.mean * scale
+    return Judged(Candidate(r.program, loss, complexity(r.program)), loss, r.errors)
