@@ -88,8 +88,8 @@ def render_grouped(law: GroupedLaw) -> str:
         docstring=names.docstring(locals_), used_inputs=names.used_inputs, lines=[*names.bindings, *lines],
         result=result,
         starts=[(name, repr(float(local.start))) for name, local in zip(locals_, law.locals, strict=True)],
-        locals=", ".join(locals_), linear=sorted(law.linear), bounds=_bounds(law.locals), metric=law.metric, weighting=weighting,
-        robust=robust,
+        locals=", ".join(locals_), linear=sorted(law.linear), bounds=_bounds(law.locals), metric=law.metric,
+        weighting=weighting, robust=robust,
     )  # fmt: skip
 
 

@@ -28,7 +28,8 @@ class _Refuse:
         self.allowed = {*allowed, *sys.stdlib_module_names}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if path is None and name.partition(".")[0] not in self.allowed:
+        known = name.partition(".")[0] in self.allowed or name.startswith("_sysconfigdata")
+        if path is None and not known:
             raise ModuleNotFoundError(f"No module named {name!r} where this file will run", name=name)
         return None
 
@@ -71,11 +72,11 @@ def contract(job: Mapping[str, Any], arrays: Arrays) -> tuple[dict[str, Any], Ar
         answer["shapes"] = sorted({str(r.shape) for r in results})
         answer["dtype"] = str(results[0].dtype) if results else ""
         answer["seconds"] = time.perf_counter() - began
+        good = all(r.ndim == 1 and r.dtype.kind in "fiu" for r in results)
         whole = np.rint(X[:100])
-        if not answer["LOCAL_FITTABLE"] and np.isfinite(whole).all() and (np.abs(whole) < 2**53).all():
+        if good and not answer["LOCAL_FITTABLE"] and np.isfinite(whole).all() and (np.abs(whole) < 2**53).all():
             as_int, as_float = (np.asarray(module.predict(whole.astype(t))) for t in (np.int64, np.float64))
             answer["integers_agree"] = bool(np.array_equal(as_int, as_float, equal_nan=True))
-    good = all(r.ndim == 1 and r.dtype.kind in "fiu" for r in results)
     return answer, {"predictions": np.concatenate(results).astype(np.float64)} if good and results else {}
 
 

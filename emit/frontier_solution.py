@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from emit.evaluate import fold_constants
 from emit.frontier_complexity import LowForm, feature_names
 from emit.naming import docstring
 from emit.source import FRONTIER, expression, statements
@@ -22,37 +23,31 @@ from operators.program import FREE, LOCAL, Program
 def render(form: LowForm, n_features: int, notes: Sequence[str] = ()) -> str:
     """The text of solution.py for a law over x1 to x<n_features>. `notes` are lines for the docstring."""
     names = feature_names(n_features)
-    program, constants = _open_constants(form.program)
-    signs = {slot: "-" if form.program.value[i] < 0 else "" for slot, i in _slots(program)}
-    in_text = [f"{signs[k]}{{c[{k}]!r}}" for k in range(len(constants))]
-    in_numpy = [f"{signs[k]}c[{k}]" for k in range(len(constants))]
+    law = fold_constants(form.program)
+    program, constants = _open_constants(law)
+    signs = ["-" if c < 0.0 else "" for c in constants]
+    in_text = [f"{sign}{{c[{k}]!r}}" for k, sign in enumerate(signs)]
+    in_numpy = [f"{sign}c[{k}]" for k, sign in enumerate(signs)]
     lines, result = statements(program, names, in_numpy)
-    bindings = [f"{names[f]} = X[:, {f}]" for f in form.program.features]
+    bindings = [f"{names[f]} = X[:, {f}]" for f in law.features]
     return template("solution.py.j2").render(
         docstring=docstring([f"y = {form.text}", "", f"C = {form.complexity}", *notes]),
-        constants=[repr(c) for c in constants], template=expression(program, names, FRONTIER, in_text),
-        lines=[*bindings, *lines], result=result, is_constant=not form.program.features,
-        refit_constant=not form.program.features and form.program.n_constants == 1,
+        constants=[repr(abs(c)) for c in constants], template=expression(program, names, FRONTIER, in_text),
+        lines=[*bindings, *lines], result=result, is_constant=not law.features,
+        refit_constant=not law.features and law.n_constants == 1,
     )  # fmt: skip
 
 
 def _open_constants(program: Program) -> tuple[Program, list[float]]:
-    """The constants that may be refitted become slots; equal sizes share one. Their sizes, by slot."""
-    sizes: dict[float, int] = {}
+    """The constants that may be refitted become slots; equal ones share one. Their values, by slot."""
+    slots: dict[float, int] = {}
     arg = program.arg.copy()
     if program.features:
         for i in np.flatnonzero((program.code == CONST) & (program.arg == FREE)):
-            value = abs(float(program.value[i]))
+            value = float(program.value[i])
             if not value.is_integer() and not _is_exponent(program, int(i)):
-                arg[i] = LOCAL + sizes.setdefault(value, len(sizes))
-    return Program(program.code, arg, program.value), list(sizes)
-
-
-def _slots(program: Program) -> list[tuple[int, int]]:
-    """(slot, node) of every opened constant."""
-    return [
-        (int(program.arg[i]) - LOCAL, int(i)) for i in np.flatnonzero((program.code == CONST) & (program.arg >= LOCAL))
-    ]
+                arg[i] = LOCAL + slots.setdefault(value, len(slots))
+    return Program(program.code, arg, program.value), list(slots)
 
 
 def _is_exponent(program: Program, i: int) -> bool:

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 
 # What the templates call their own things.
 _IN_TEMPLATES = """
-    np curve_fit X y X_fit y_fit predict fit law weigh relative see misfit total solve_linear starts polish cost best local value
-    seen pull miss base steps step slopes curved moves moved factor away row trial model loss scale options usable thin
-    rows tries start losses name USED_INPUTS LAW_CONSTANTS OTHER_CONSTANTS LOCAL_FITTABLE START SIZE BOUNDS LINEAR
+    np curve_fit X y X_fit y_fit predict fit law weigh relative see misfit total solve_linear starts polish cost
+    best local value seen pull miss base steps step slopes curved moves moved factor away row trial model loss scale
+    options usable thin rows tries start losses name USED_INPUTS LAW_CONSTANTS OTHER_CONSTANTS LOCAL_FITTABLE START
+    SIZE BOUNDS LINEAR
 """
 MODULE_NAMES = frozenset(_IN_TEMPLATES.split())
 RESERVED = MODULE_NAMES | frozenset(dir(builtins)) | frozenset(keyword.kwlist) | frozenset(keyword.softkwlist)

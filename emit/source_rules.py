@@ -143,10 +143,11 @@ def fitted_literals(tree: ast.AST) -> list[tuple[int, float]]:
     """
     places = {id(n) for s in ast.walk(tree) if isinstance(s, ast.Subscript) for n in ast.walk(s.slice)}
     found: dict[float, int] = {}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Constant(value=int() | float() as value) if id(node) not in places and looks_fitted(abs(value)):
-                found.setdefault(abs(float(value)), node.lineno)
+    numbers = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and _is_number(n) and id(n) not in places]
+    for node in sorted(numbers, key=lambda n: (n.lineno, n.col_offset)):
+        size = abs(node.value)  # type: ignore[arg-type]  # a number, says _is_number
+        if looks_fitted(size):
+            found.setdefault(float(size), node.lineno)
     return [(line, value) for value, line in found.items()]
 
 

@@ -184,8 +184,8 @@ class _Unbuilder:
             value = float(tree)
         except (TypeError, OverflowError):
             raise NotExpressible(f"a constant of the law is not a finite real number: {str(tree)[:40]}") from None
-        if not math.isfinite(value):
-            raise NotExpressible("a constant of the law is not finite")
+        if not math.isfinite(value) or (value == 0.0 and not tree.is_zero):
+            raise NotExpressible("a constant of the law is beyond the range of float64")
         return constant(value, FREE if tree.is_Float and value != math.pi else FIXED)
 
     def _sum(self, tree: Any) -> Program:

@@ -27,17 +27,22 @@ def load(source: str) -> dict[str, Any]:
     return space
 
 
-def module(text: str, headers: tuple[str, ...], identifiers: tuple[str, ...] | None = None, **more: Any) -> dict[str, Any]:
+def module(
+    text: str, headers: tuple[str, ...], identifiers: tuple[str, ...] | None = None, **more: Any
+) -> dict[str, Any]:
     names = identifiers or headers
     return load(render(ContractLaw(parse(text, names), headers, names, **more)))
 
 
 def test_a_module_reads_like_a_person_wrote_it():
     law = ContractLaw(
-        parse("3.5*dist**2 - log(vel)/2", ("dist", "mass", "vel")), ("dist (km)", "mass", "vel"), ("dist", "mass", "vel"),
+        parse("3.5*dist**2 - log(vel)/2", ("dist", "mass", "vel")), ("dist (km)", "mass", "vel"),
+        ("dist", "mass", "vel"),
         target="climb", notes=("rmse on the folds: 0.25", "C = 12, seed 7, evolve-sr 0.1.0"),
     )  # fmt: skip
-    assert render(law) == '''"""climb = 3.5*dist**2 - log(vel)/2
+    assert (
+        render(law)
+        == '''"""climb = 3.5*dist**2 - log(vel)/2
 
 rmse on the folds: 0.25
 C = 12, seed 7, evolve-sr 0.1.0"""
@@ -56,12 +61,15 @@ def predict(X):
     vel = X[:, 1]
     return 3.5*dist**2 - np.log(vel)/2
 '''
+    )
 
 
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_predict_is_the_program(programs, sample, data):
-    program = data.draw(programs(("add", "sub", "mul", "div", "neg", "sqrt", "exp", "log", "sin", "min", "abs", "tanh")))
+    program = data.draw(
+        programs(("add", "sub", "mul", "div", "neg", "sqrt", "exp", "log", "sin", "min", "abs", "tanh"))
+    )
     names = ("a", "b", "c")
     try:
         best = load(render(ContractLaw(program, names, names)))
@@ -117,7 +125,8 @@ def test_numbered_columns_are_not_mixed_up():
     "headers",
     [
         ("lambda", "class", "None"), ("exec", "open", "__import__"), ("X", "np", "predict"), ("E", "I", "beta"),
-        ("α (Å)", "b c", "température"), ("'quoted'", 'double"quoted', "back\\slash"), ("new\nline", "tab\t", "{{ jinja }}"),
+        ("α (Å)", "b c", "température"), ("'quoted'", 'double"quoted', "back\\slash"),
+        ("new\nline", "tab\t", "{{ jinja }}"),
         ('"""', "'''", "#"), ("a", "a ", " a"),
     ],
 )  # fmt: skip
@@ -132,7 +141,15 @@ def test_any_header_is_only_ever_a_string(headers):
 
 
 def test_identifiers_that_the_module_uses_itself_are_renamed():
-    assert safe(("np", "X", "y", "x", "x", "predict", "lambda")) == ("np_", "X_", "y_", "x", "x_", "predict_", "lambda_")
+    assert safe(("np", "X", "y", "x", "x", "predict", "lambda")) == (
+        "np_",
+        "X_",
+        "y_",
+        "x",
+        "x_",
+        "predict_",
+        "lambda_",
+    )
     with pytest.raises(ValueError, match="cannot be a variable"):
         safe(("a b",))
     assert module("np*X", ("np", "X"))["predict"](np.array([[2.0, 3.0]])) == [6.0]

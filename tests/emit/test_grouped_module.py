@@ -1,4 +1,4 @@
-"""Type II modules: the emitted fit finds the locals, survives any window, stays in time, and predict is always finite."""
+"""Type II modules: the emitted fit finds the locals, survives any window and stays in time; predict is finite."""
 
 from __future__ import annotations
 
@@ -189,7 +189,9 @@ def test_the_scorers_alarm_goes_through():
 
 
 def test_the_source_is_short_plain_and_holds_no_fitted_number_of_its_own():
-    source = render_grouped(GroupedLaw(parse("a*x + b", ("x",), ("a", "b")), ("x",), ("x",), locals=(Local("a", 1.0), Local("b", 2.0))))
+    source = render_grouped(
+        GroupedLaw(parse("a*x + b", ("x",), ("a", "b")), ("x",), ("x",), locals=(Local("a", 1.0), Local("b", 2.0)))
+    )
     tree = ast.parse(source)
     assert not [*contract_code(tree), *dumps(tree)]
     assert fitted_literals(tree) == []

@@ -14,10 +14,8 @@ from emit.frontier_complexity import feature_names, frontier_text
 from emit.frontier_judge import Judged
 from emit.source import FRONTIER, expression
 from emit.sympy_form import build, count, refuse_unreal, to_program, to_sympy
-from operators.complexity import complexity
 from operators.primitives import BY_NAME, FRONTIER_NAMES
 from operators.program import apply, variable
-from operators.text import parse
 
 # Counts printed by the official evaluator for these texts (x1, x2).
 OFFICIAL = {
@@ -48,7 +46,9 @@ def test_our_reading_is_that_of_sympify(text):
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_random_laws_are_counted_as_the_judge_counts(programs, data):
-    program = data.draw(programs(("add", "sub", "mul", "div", "square", "sqrt", "neg", "inv", "sin", "cos", "exp", "log")))
+    program = data.draw(
+        programs(("add", "sub", "mul", "div", "square", "sqrt", "neg", "inv", "sin", "cos", "exp", "log"))
+    )
     try:
         text = frontier_text(program, 3)
         tree = build(text, 3)
@@ -61,7 +61,9 @@ def test_random_laws_are_counted_as_the_judge_counts(programs, data):
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_program_to_sympy_and_back_keeps_the_values(programs, sample, data):
-    program = data.draw(programs(("add", "sub", "mul", "div", "square", "cube", "neg", "inv", "sin", "cos", "tanh", "max")))
+    program = data.draw(
+        programs(("add", "sub", "mul", "div", "square", "cube", "neg", "inv", "sin", "cos", "tanh", "max"))
+    )
     try:
         folded = fold_constants(program)
         back = to_program(to_sympy(folded, 3), 3)
@@ -85,12 +87,6 @@ def test_text_of_a_tree_has_the_count_of_the_tree(programs, data):
     except NotExpressible:
         reject()
     assert count(build(text, 3)) == count(tree), text
-
-
-def test_fast_count_of_the_search_agrees_on_ordinary_laws():
-    for text in ("sin(x1 + x2) + (x1 - x2)**2 - 1.5*x1 + 2.5*x2 + 1.0", "sin(x1)*cos(x2)", "2.5*x1*x2**2 - exp(-x1)"):
-        program = parse(text, ["x1", "x2"])
-        assert complexity(program) == count(build(frontier_text(program, 2), 2))
 
 
 @pytest.mark.parametrize(
