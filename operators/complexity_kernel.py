@@ -7,9 +7,11 @@ leading minus. FREE numbers are Floats, FIXED ones exact; `sqrt` is the power 0.
 the sign of an argument such as sin(x - y), and the rarer powers of exact numbers.
 """
 
+# mypy: disable-error-code="no-any-return"
+# ruff: noqa: SIM109 (what ruff suggests does not compile, or not fast)
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,7 +56,7 @@ _ADD, _SUB, _MUL, _DIV, _POW, _NEG, _INV, _SQUARE, _CUBE, _SQRT, _ABS, _EXP, _LO
 _SIN, _COS, _TAN, _ASIN, _ACOS, _ATAN, _SINH, _COSH, _TANH, _MIN, _MAX = (
     OPCODE[n] for n in ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "min", "max"]
 )
-_LOCALS = 100000  # local slot k is the symbol _LOCALS + k, after every feature
+LOCALS = 100000  # local slot k is the symbol LOCALS + role, after every feature
 
 
 @outer
@@ -117,10 +119,9 @@ def _power(a: Arena, base: int, exponent: int) -> int:
 @outer
 def _number_power(a: Arena, base: int, exponent: int) -> int:
     e, kind = a.node[exponent].num, a.node[base].kind
-    if kind == NUM:
-        if a.node[base].role == FREE or a.node[exponent].role == FREE or is_integer(a, exponent):
-            value = a.node[base].num ** e
-            return number(a, value, joint(a, a.node[base].role, a.node[exponent].role, value))
+    if kind == NUM and (a.node[base].role == FREE or a.node[exponent].role == FREE or is_integer(a, exponent)):
+        value = a.node[base].num ** e
+        return number(a, value, joint(a, a.node[base].role, a.node[exponent].role, value))
     if kind == MUL and is_integer(a, exponent):
         product_begin(a)
         product_power(a, base, exponent)
@@ -202,7 +203,8 @@ def _sheds_minus(a: Arena, u: int) -> bool:
 def _function(a: Arena, op: int, u: int) -> int:
     if op == _EXP:
         return _exp(a, u)
-    if a.node[u].kind == NUM and (a.node[u].role == FREE or a.node[u].num == 0.0 or (op == _LOG and a.node[u].num == 1.0)):
+    exact_value = a.node[u].num == 0.0 or (op == _LOG and a.node[u].num == 1.0)
+    if a.node[u].kind == NUM and (a.node[u].role == FREE or exact_value):
         return number(a, fold_unary(op, a.node[u].num), a.node[u].role)
     odd = op == _SIN or op == _TAN or op == _ASIN or op == _ATAN or op == _SINH or op == _TANH
     even = op == _COS or op == _COSH or op == _ABS
@@ -250,17 +252,25 @@ def _unary(a: Arena, op: int, u: int) -> int:
     return _function(a, op, u)
 
 
+class Postfix(NamedTuple):
+    """One program of a batch inside kernels: its rows of code, arg and value."""
+
+    code: Any
+    arg: Any
+    value: Any
+
+
 @inner
-def count_one(a: Arena, code: Any, arg: Any, value: float, length: int, stack: Any) -> int:
+def count_one(a: Arena, p: Postfix, length: int, stack: Any) -> int:
     """C of one program; -1 when the arena is too small or a constant part has no real value."""
     reset(a, COUNT)
     sp = 0
     for i in range(length):
-        c = code[i]
+        c = p.code[i]
         if c == VAR:
-            node = symbol(a, arg[i], 0.0)
+            node = symbol(a, p.arg[i], 0.0)
         elif c == CONST:
-            node = symbol(a, _LOCALS + arg[i], 0.0) if arg[i] >= LOCAL else number(a, value[i], arg[i])
+            node = symbol(a, LOCALS + p.arg[i], 0.0) if p.arg[i] >= LOCAL else number(a, p.value[i], p.arg[i])
         elif ARITY[c] == 1:
             sp -= 1
             node = _unary(a, c, stack[sp])
@@ -296,5 +306,5 @@ def count_batch(code: Any, arg: Any, value: Any, length: Any, out: Any) -> None:
     a = make_arena(width)
     stack = np.zeros(width + 2, np.int64)
     for p in range(len(length)):
-        c = count_one(a, code[p], arg[p], value[p], length[p], stack)
+        c = count_one(a, Postfix(code[p], arg[p], value[p]), length[p], stack)
         out[p] = c if c >= 0 else count_plain(code[p], length[p])

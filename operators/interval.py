@@ -63,7 +63,7 @@ def _examine(program: Program, ranges: Ranges, pieces: int) -> _Proof:
             seen_lo, seen_hi = min(seen_lo, out_lo[~open_].min()), max(seen_hi, out_hi[~open_].max())
         if not open_.any():
             return _Proof(True, float(np.nextafter(seen_lo, -np.inf)), float(np.nextafter(seen_hi, np.inf)), nothing)
-        failing = bad.any(axis=1)
+        failing = np.asarray(bad.any(axis=1))
         lo, hi = lo[:, open_], hi[:, open_]
         if examined + 2 * lo.shape[1] > pieces or _fails_somewhere(program, lo, hi) or not np.any(span > 0.0):
             break

@@ -19,12 +19,14 @@ import contextlib
 import functools
 import hashlib
 import inspect
+import shutil
+import tempfile
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding
+import llvmlite.binding  # type: ignore[import-untyped]
 import numba
 from llvmlite import ir
 from numba import types
@@ -33,6 +35,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
+_KEPT = 3  # folders of compiled code
 _TYPES: dict[str, types.Type] = {
     "int": types.int64, "float": types.float64, "bool": types.boolean, "None": types.void, "U64": types.uint64,
 }  # fmt: skip
@@ -96,8 +99,10 @@ def outer(function: Callable[..., Any]) -> Any:
         return described.signature, described.emit_call
 
     call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-        + list(inspect.signature(function).parameters.values())
+        [
+            inspect.Parameter("typing_context", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+            *inspect.signature(function).parameters.values(),
+        ]
     )
     reachable = intrinsic(call)
     _outers[reachable] = described
@@ -153,13 +158,31 @@ def _keeping_in(folder: Path) -> Iterator[None]:
 
 @functools.cache
 def _folder() -> Path | None:
-    """A writable folder named after the sources of this package, or None: then every start compiles anew."""
+    """A writable folder named after the sources of this package's kernels, or None: every start compiles anew."""
     here = Path(__file__).parent
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sorted(here.glob("*.py")))).hexdigest()[:16]
+    sources = [s.read_bytes() for s in sorted(here.glob("*.py"))]
+    kernels = b"".join(s for s in sources if b"operators.jit" in s or b"OPCODE" in s)
+    name = f"operators-{hashlib.sha256(kernels).hexdigest()[:16]}"
     given = [Path(numba.config.CACHE_DIR)] if numba.config.CACHE_DIR else []
     for base in [*given, here / "__pycache__", Path.home() / ".cache" / "evolve-sr"]:
-        folder = base / f"operators-{digest}"
-        with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            return folder
+        if _writable(base / name):
+            _forget_old(base)
+            return base / name
     return None
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _forget_old(base: Path) -> None:
+    """Drop what earlier versions of the sources left, except the newest few."""
+    with contextlib.suppress(OSError):
+        folders = sorted(base.glob("operators-*"), key=lambda f: f.stat().st_mtime, reverse=True)
+        for folder in folders[_KEPT:]:
+            shutil.rmtree(folder, ignore_errors=True)

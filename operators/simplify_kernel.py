@@ -6,13 +6,15 @@ in fitted values only have one shape. A number is multiplied in last, where symp
 A kernel module.
 """
 
+# mypy: disable-error-code="no-any-return"
+# ruff: noqa: SIM109, SIM110 (what ruff suggests does not compile, or not fast)
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from operators.complexity_kernel import count_one
+from operators.complexity_kernel import LOCALS, Postfix, count_one
 from operators.jit import inner, kernel, named_tuple, outer, register
 from operators.primitives import ARITY, CONST, OPCODE, VAR
 from operators.program import FIXED, FREE, LOCAL
@@ -30,6 +32,7 @@ from operators.terms import (
     POW,
     SYM,
     TOO_LARGE,
+    Arena,
     child_of,
     is_one,
     make_arena,
@@ -41,7 +44,6 @@ from operators.terms import (
 _ADD, _SUB, _MUL, _DIV, _POW, _MIN, _NEG, _INV, _SQUARE, _CUBE, _SQRT, _EXP = (
     OPCODE[n] for n in ["add", "sub", "mul", "div", "pow", "min", "neg", "inv", "square", "cube", "sqrt", "exp"]
 )
-_LOCALS = 100000  # a local used twice is the symbol _LOCALS + slot; one used once is a number that absorbs others
 _TASK_NODE, _TASK_CODE, _TASK_NUMBER = 0, 1, 2
 _PASSES = 3
 
@@ -80,24 +82,25 @@ def _binary(a: Arena, op: int, i: int, j: int) -> int:
 
 
 @inner
-def _uses(code: Any, arg: Any, length: int, role: int) -> int:
+def _uses(p: Postfix, length: int, role: int) -> int:
+    """How many constants of a program have the given role."""
     n = 0
     for i in range(length):
-        n += code[i] == CONST and arg[i] == role
+        n += p.code[i] == CONST and p.arg[i] == role
     return n
 
 
 @inner
-def read_law(a: Arena, code: Any, arg: Any, value: float, length: int, stack: Any) -> int:
+def read_law(a: Arena, p: Postfix, length: int, stack: Any) -> int:
     """The root node of a program; state.bad says when a constant part is not real or the arena is too small."""
     sp = 0
     for i in range(length):
-        c = code[i]
+        c = p.code[i]
         if c == VAR:
-            node = symbol(a, arg[i], 0.0)
+            node = symbol(a, p.arg[i], 0.0)
         elif c == CONST:
-            lone = arg[i] < LOCAL or (value[i] != 0.0 and _uses(code, arg, length, arg[i]) == 1)
-            node = number(a, value[i], arg[i]) if lone else symbol(a, _LOCALS + arg[i], value[i])
+            lone = p.arg[i] < LOCAL or (p.value[i] != 0.0 and _uses(p, length, p.arg[i]) == 1)
+            node = number(a, p.value[i], p.arg[i]) if lone else symbol(a, LOCALS + p.arg[i], p.value[i])
         elif ARITY[c] == 1:
             sp -= 1
             node = _unary(a, c, stack[sp])
@@ -410,8 +413,8 @@ def _push_children(a: Arena, w: Writer, i: int) -> None:
 
 
 @inner
-def write(a: Arena, w: Writer, root: int, code: Any, arg: Any, value: float) -> int:
-    """Write node `root` as postfix into code, arg, value; returns the length, or -1 when it does not fit."""
+def write(a: Arena, w: Writer, root: int, p: Postfix) -> int:
+    """Write node `root` as postfix into p; returns the length, or -1 when it does not fit."""
     w.state[0].n, w.state[0].full = 0, 0
     _push_node(w, root)
     n = 0
@@ -424,74 +427,66 @@ def write(a: Arena, w: Writer, root: int, code: Any, arg: Any, value: float) -> 
             if w.state[0].full:
                 return -1
             continue
-        if n >= len(code):
+        if n >= len(p.code):
             return -1
-        code[n], arg[n], value[n] = CONST, 0, 0.0
+        p.code[n], p.arg[n], p.value[n] = CONST, 0, 0.0
         if kind == _TASK_CODE:
-            code[n] = what
+            p.code[n] = what
         elif kind == _TASK_NUMBER:
-            arg[n], value[n] = what, number_
+            p.arg[n], p.value[n] = what, number_
         elif a.node[what].kind == NUM:
-            arg[n], value[n] = a.node[what].role, a.node[what].num
-        elif a.node[what].op >= _LOCALS:
-            arg[n], value[n] = a.node[what].op - _LOCALS, a.node[what].num
+            p.arg[n], p.value[n] = a.node[what].role, a.node[what].num
+        elif a.node[what].op >= LOCALS:
+            p.arg[n], p.value[n] = a.node[what].op - LOCALS, a.node[what].num
         else:
-            code[n], arg[n] = VAR, a.node[what].op
+            p.code[n], p.arg[n] = VAR, a.node[what].op
         n += 1
     return n
 
 
 # Batches ------------------------------------------------------------------------------------------------------------
 
-@inner
-def _free_count(code: Any, arg: Any, length: int) -> int:
-    return _uses(code, arg, length, FREE)
-
 
 @inner
-def _is_spelled(code: Any, length: int, allowed: Any) -> bool:
+def _is_spelled(p: Postfix, length: int, allowed: int) -> bool:
     for i in range(length):
-        if (allowed >> np.int64(code[i])) & 1 == 0:
+        if (allowed >> np.int64(p.code[i])) & 1 == 0:
             return False
     return True
 
 
 @inner
-def _simplify_one(
-    a: Arena, w: Writer, stack: Any, code: Any, arg: Any, value: float, length: int, allowed: Any, new_code: Any, new_arg: Any, new_value: Any
-) -> int:
-    """One pass. Returns the length of the new program in new_*, 0 when it is not real, -1 when the old one stays."""
+def _pass(a: Arena, w: Writer, stack: Any, old: Postfix, length: int, allowed: int, new: Postfix) -> int:
+    """Rewrite `old` into `new`. Returns the new length, 0 when `old` is not real, -1 when it should stay as it is."""
     reset(a, LAW)
     a.state[0].allowed = allowed
-    root = read_law(a, code, arg, value, length, stack)
+    root = read_law(a, old, length, stack)
     if a.state[0].bad == NOT_REAL:
         return 0
     if a.state[0].bad == TOO_LARGE:
         return -1
-    n = write(a, w, root, new_code, new_arg, new_value)
-    if n <= 0 or not _is_spelled(new_code, n, allowed):
+    n = write(a, w, root, new)
+    if n <= 0 or not _is_spelled(new, n, allowed) or _uses(new, n, FREE) > _uses(old, length, FREE):
         return -1
-    if _free_count(new_code, new_arg, n) > _free_count(code, arg, length):
-        return -1
-    old_cost = count_one(a, code, arg, value, length, stack)
-    new_cost = count_one(a, new_code, new_arg, new_value, n, stack)
+    old_cost, new_cost = count_one(a, old, length, stack), count_one(a, new, n, stack)
     return n if 0 <= new_cost <= old_cost or old_cost < 0 else -1
 
 
 @inner
-def _same(code: Any, arg: Any, value: float, n: int, new_code: Any, new_arg: Any, new_value: Any, m: int) -> bool:
-    if n != m:
-        return False
-    for i in range(n):
-        if code[i] != new_code[i] or arg[i] != new_arg[i] or value[i] != new_value[i]:
-            return False
-    return True
+def _copy(p: Postfix, length: int, to: Postfix) -> bool:
+    """Copy a program; False when it was there already."""
+    changed = False
+    for i in range(length):
+        changed = changed or p.code[i] != to.code[i] or p.arg[i] != to.arg[i] or p.value[i] != to.value[i]
+        to.code[i], to.arg[i], to.value[i] = p.code[i], p.arg[i], p.value[i]
+    return changed
 
 
 @kernel
 def simplify_batch(
-    code: Any, arg: Any, value: Any, length: Any, allowed: Any, out_code: Any, out_arg: Any, out_value: Any, out_length: Any
-) -> None:
+    code: Any, arg: Any, value: Any, length: Any, allowed: Any,
+    out_code: Any, out_arg: Any, out_value: Any, out_length: Any,
+) -> None:  # fmt: skip
     """Simplify every program (code, arg, value) (P, L) into out_*; out_length[p] = 0 marks one that is not real.
 
     allowed[p] is a bit mask of the opcodes program p may be written with.
@@ -500,18 +495,16 @@ def simplify_batch(
     a = make_arena(width)
     w = Writer(np.zeros(8 * width + 64, _TASK), np.zeros(1, _WRITER_STATE))
     stack = np.zeros(2 * width + 2, np.int64)
-    new_code, new_arg, new_value = np.zeros(width, code.dtype), np.zeros(width, arg.dtype), np.zeros(width)
+    new = Postfix(np.zeros(width, np.uint8), np.zeros(width, np.int16), np.zeros(width))
     for p in range(len(length)):
+        out = Postfix(out_code[p], out_arg[p], out_value[p])
         n = length[p]
-        out_code[p, :n], out_arg[p, :n], out_value[p, :n] = code[p, :n], arg[p, :n], value[p, :n]
+        _copy(Postfix(code[p], arg[p], value[p]), n, out)
         for _ in range(_PASSES):
-            m = _simplify_one(
-                a, w, stack, out_code[p], out_arg[p], out_value[p], n, allowed[p], new_code, new_arg, new_value
-            )
-            if m < 0 or _same(out_code[p], out_arg[p], out_value[p], n, new_code, new_arg, new_value, m):
+            m = _pass(a, w, stack, out, n, allowed[p], new)
+            if m < 0:
                 break
             n = m
-            if m == 0:
+            if m == 0 or not _copy(new, m, out):
                 break
-            out_code[p, :n], out_arg[p, :n], out_value[p, :n] = new_code[:n], new_arg[:n], new_value[:n]
         out_length[p] = n

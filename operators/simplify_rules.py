@@ -6,6 +6,8 @@ sign of a base is known from its form (`nonnegative`), exponents are asked for b
 The table of rules with their domains stands in `operators.simplify`. A kernel module.
 """
 
+# mypy: disable-error-code="no-any-return"
+# ruff: noqa: SIM109, SIM110 (what ruff suggests does not compile, or not fast)
 from __future__ import annotations
 
 import math
@@ -368,7 +370,8 @@ def _number_power(a: Arena, base: int, exponent: int) -> int:
     if a.node[base].kind == MUL:
         size, role = abs(a.node[base].num), a.node[base].role
         outside = size**e
-        if role < 2 and size != 1.0 and outside > 0.0 and math.isfinite(outside) and (role != FIXED or is_simple(outside)):
+        ordinary = size != 1.0 and outside > 0.0 and math.isfinite(outside)
+        if ordinary and (role == FREE or (role == FIXED and is_simple(outside))):
             inside = scaled(a, core(a, base), np.sign(a.node[base].num), FIXED)
             return scale(a, _plain_power(a, inside, exponent), outside, role)
     return _plain_power(a, base, exponent)

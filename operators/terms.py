@@ -20,6 +20,8 @@ Two readers share the arena. COUNT obeys sympy's automatic evaluation (`operator
 value-keeping rules of `operators.simplify`; `state[0].mode` says which. A kernel module: arrays in, arrays out.
 """
 
+# mypy: disable-error-code="no-any-return"
+# ruff: noqa: SIM109 (what ruff suggests does not compile, or not fast)
 from __future__ import annotations
 
 import math
@@ -268,7 +270,8 @@ def is_number(a: Arena, i: int, value: float) -> bool:
 @inner
 def is_integer(a: Arena, i: int) -> bool:
     """Is node i a structural integer of a size that may be expanded?"""
-    return a.node[i].kind == NUM and a.node[i].role == FIXED and a.node[i].num == np.rint(a.node[i].num) and abs(a.node[i].num) <= 64
+    node = a.node[i]
+    return node.kind == NUM and node.role == FIXED and node.num == np.rint(node.num) and abs(node.num) <= 64
 
 
 @inner
@@ -452,8 +455,11 @@ def product_power(a: Arena, base: int, exponent: int) -> None:
     """Multiply the product being built by base ** exponent; like powers merge."""
     n = a.state[0].n_product
     for k in range(n):
-        if a.node[a.work[k].base].hash == a.node[base].hash and (a.state[0].mode == LAW or same_direction(a, a.work[k].exponent, exponent)):
-            a.work[k].exponent = add_scaled(a, a.work[k].exponent, exponent, 1.0, FIXED)
+        before = a.work[k].exponent
+        if a.node[a.work[k].base].hash != a.node[base].hash:
+            continue
+        if a.state[0].mode == LAW or same_direction(a, before, exponent):
+            a.work[k].exponent = add_scaled(a, before, exponent, 1.0, FIXED)
             return
     if n >= len(a.work):
         a.state[0].bad = TOO_LARGE
@@ -528,15 +534,17 @@ def expand_products(a: Arena) -> None:
 def merge_number_powers(a: Arena) -> None:
     """2.5**x * 1.5**x -> 3.75**x (positive numeric bases) in the product being built."""
     for k in range(a.state[0].n_product):
-        if a.node[a.work[k].base].kind != NUM or a.node[a.work[k].base].num <= 0.0:
-            continue
         for j in range(a.state[0].n_product - 1, k, -1):
-            if a.node[a.work[j].base].kind == NUM and a.node[a.work[j].base].num > 0 and a.node[a.work[j].exponent].hash == a.node[a.work[k].exponent].hash:
-                value = a.node[a.work[k].base].num * a.node[a.work[j].base].num
-                a.work[k].base = number(a, value, joint(a, a.node[a.work[k].base].role, a.node[a.work[j].base].role, value))
-                last = a.state[0].n_product - 1
-                a.work[j].base, a.work[j].exponent = a.work[last].base, a.work[last].exponent
-                a.state[0].n_product = last
+            left, right = a.node[a.work[k].base], a.node[a.work[j].base]
+            if left.kind != NUM or right.kind != NUM or left.num <= 0.0 or right.num <= 0.0:
+                continue
+            if a.node[a.work[j].exponent].hash != a.node[a.work[k].exponent].hash:
+                continue
+            value = left.num * right.num
+            a.work[k].base = number(a, value, joint(a, left.role, right.role, value))
+            last = a.state[0].n_product - 1
+            a.work[j].base, a.work[j].exponent = a.work[last].base, a.work[last].exponent
+            a.state[0].n_product = last
 
 
 @outer

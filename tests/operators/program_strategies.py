@@ -15,9 +15,13 @@ _FIXED_NUMBERS = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 0.5, 4.0)
 
 
 def random_program(
-    rng: np.random.Generator, nodes: int, primitives: Sequence[str] = FRONTIER_NAMES, features: int = 2, fixed: float = 0.0
+    rng: np.random.Generator,
+    nodes: int,
+    primitives: Sequence[str] = FRONTIER_NAMES,
+    features: int = 2,
+    fixed: float = 0.0,
 ) -> Program:
-    """A random program of exactly `nodes` nodes; a share `fixed` of its numbers is structural, the rest are distinct."""
+    """A random program of exactly `nodes` nodes; of its numbers a share `fixed` is structural."""
     if nodes == 1:
         return _random_leaf(rng, features, fixed)
     fitting = [n for n in primitives if BY_NAME[n].arity < nodes]
