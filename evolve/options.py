@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evolve.config import RunConfig
+from evolve.stopping import StopRequest
 
 
 @dataclass(frozen=True)
 class RunOptions:
     """`config` has its seed. `table` holds what was said about a CSV: target, inputs, ignore, metric, group, sep,
-    decimal. `began` is when the clock of `config.time` started (time.monotonic)."""
+    decimal. `began` is when the clock of `config.time` started (time.monotonic). `stop` lets others end the run."""
 
     config: RunConfig
     out: Path | None = None
@@ -21,3 +22,4 @@ class RunOptions:
     harness: Path | None = None
     table: Mapping[str, str] = field(default_factory=dict)
     began: float = field(default_factory=time.monotonic)
+    stop: StopRequest = field(default_factory=StopRequest)

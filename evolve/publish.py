@@ -22,15 +22,16 @@ from evolve.candidate import Candidate, Front
 from evolve.choose import Judged, description_length
 from evolve.config import RunConfig
 from evolve.finish import guarded
+from evolve.first_law import constant_law
 from evolve.record import FrontLaw, Result, write_front, write_result
 from evolve.report import write_report
 from evolve.rundir import RunDirectory
 from evolve.settled import Settled
-from fitness.metrics import METRICS, Space, usable_metric
+from fitness.metrics import METRICS, usable_metric
 from harness_adapter.task import Task
 from operators.complexity import complexity
 from operators.grammar import Grammar
-from operators.program import Program, constant
+from operators.program import Program
 from operators.text import render as render_text
 
 F64 = NDArray[np.float64]
@@ -56,17 +57,6 @@ class Publisher:
         self.folder = folder
         self.config = config
         self.metric, _ = usable_metric(task.metric, task.dataset.y)
-
-    def publish_constant(self) -> None:
-        """The best constant as the first law: it needs no kernel, and a run killed from here on leaves a valid file."""
-        law = self._constant_law()
-        self.folder.write_best(self._module(law.program, 0, law.loss, None))  # counting C would compile its kernel
-
-    def _constant_law(self) -> Settled:
-        y = self.task.dataset.y
-        law = constant(best_constant(self.metric, y))
-        loss = METRICS[self.metric].loss(y, np.full(len(y), law.value[0]))
-        return Settled(law, loss, loss, ())
 
     def publish_interim(self, front: Front, grammar: Grammar) -> bool:
         """The most plausible law so far, if it can be guarded and verified."""
@@ -96,6 +86,10 @@ class Publisher:
         result = self._result(settled, written, reason, evaluations, elapsed)
         self._leave_records(settled, written, result)
         return result
+
+    def _constant_law(self) -> Settled:
+        law, loss = constant_law(self.task, self.metric)
+        return Settled(law, loss, loss, ())
 
     def _replace_best(self, program: Program, loss: float, cv_loss: float | None) -> Written:
         """Write the law beside best.py, verify that file, and let it take best.py's place if it is right."""
@@ -158,16 +152,6 @@ class Publisher:
     def _report(self, program: Program, result: Result) -> None:
         predictions = values(program, self.task.dataset.X)
         write_report(self.folder, self.task, result, predictions, self.config.report)
-
-
-def best_constant(metric: str, y: F64) -> float:
-    """The constant of lowest loss, or close to it: median for absolute errors, mean for squares, both of logarithms
-    where those count."""
-    spec = METRICS[metric]
-    if spec.space == Space.LOG:
-        positive = y[y > 0]
-        return float(np.exp(np.median(np.log(positive))))
-    return float(np.median(y)) if spec.absolute else float(np.mean(y))
 
 
 def _pareto(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -5,24 +5,22 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass
 
-from evolve.engine import Streams, open_publisher, open_search, pose
 from evolve.exits import DONE, INTERRUPTED, NOT_VALID
+from evolve.first_law import write_first_law
 from evolve.options import RunOptions
 from evolve.record import Result
 from evolve.rundir import RunDirectory
 from evolve.session import Session, open_folder
-from evolve.settle import settle
-from evolve.stopping import StopRequest
 from harness_adapter.options import ReadOptions
 from harness_adapter.read import read_task
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """How a run ended: its folder, the record it left, and the exit code of the command."""
+    """How a run ended: its folder, the record it left (none if it was interrupted before the search), its exit code."""
 
     folder: RunDirectory
-    result: Result
+    result: Result | None
     exit_code: int
 
 
@@ -31,13 +29,17 @@ def run(place: str, options: RunOptions) -> RunResult:
 
     Raises InputError for bad input, before anything is searched.
     """
-    stop, config = StopRequest(), options.config
+    stop, config = options.stop, options.config
     with stop.on_signals():
         task = read_task(place, ReadOptions.of(options.table))
         folder = open_folder(task, options)
+        session = Session(task, folder, options, write_first_law(task, folder, config))
+        if not session.load_engine():
+            return RunResult(folder, None, INTERRUPTED)
+        from evolve.engine import Streams, open_publisher, open_search, pose
+        from evolve.settle import settle
+
         publisher = open_publisher(task, folder, config)
-        session = Session(task, folder, options, stop)
-        publisher.publish_constant()
         streams = Streams.of(config.seed or 0)
         problem = pose(task, streams, config)
         search, evaluator = open_search(task, problem, streams, config)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from evolve.candidate import Candidate
 from evolve.config import dump
+from evolve.first_law import as_text
 from evolve.observers import JsonLog, Observers, Progress, watch
 from evolve.options import RunOptions
-from evolve.publish import Publisher
 from evolve.record import Result, write_task
 from evolve.rundir import CONFIG, VERSIONS, RunDirectory
-from evolve.search import Search, State
-from evolve.stopping import StopRequest
 from evolve.versions import versions
-from fitness.evaluator import Account
 from harness_adapter.task import Task
+from operators.program import Program
 from operators.text import render
+
+if TYPE_CHECKING:  # these bring the kernels; a session begins before they are loaded
+    from evolve.publish import Publisher
+    from evolve.search import Search, State
+    from fitness.evaluator import Account
 
 _RESERVE_SHARE = 0.15  # of the time budget, kept for choosing, polishing, verifying and the report
 _RESERVE_LEAST, _RESERVE_MOST = 4.0, 15.0
@@ -37,26 +41,37 @@ def open_folder(task: Task, options: RunOptions) -> RunDirectory:
 
 
 class Session:
-    """Drives a search, shows its progress and keeps an interim law in best.py."""
+    """Drives a search, shows its progress and keeps an interim law in best.py. `first` is the law that stands there."""
 
-    def __init__(self, task: Task, folder: RunDirectory, options: RunOptions, stop: StopRequest) -> None:
+    def __init__(self, task: Task, folder: RunDirectory, options: RunOptions, first: tuple[Program, float]) -> None:
         self.task = task
         self.config = options.config
         self._began = options.began
-        self._stop = stop
-        self._observers = Observers([JsonLog(folder), watch(sys.stdout, stop)])
-        self._last: Progress | None = None
+        self._stop = options.stop
+        self._observers = Observers([JsonLog(folder), watch(sys.stdout, options.stop)])
+        self._last = Progress(self.elapsed, 0, 0, first[1], 0, as_text(task, first[0]), 1, "compile")
         self._published_at = self._began
         budget = self.config.time
         self._deadline = None if budget is None else self._began + budget - _reserve(budget)
         self._observers.started(self._title(folder))
         for text in (*task.notes, *task.warnings):
             print(f"note: {text}", file=sys.stderr)
+        self._observers.progressed(self._last)
 
     @property
     def elapsed(self) -> float:
         """Wall seconds since the command began."""
         return time.monotonic() - self._began
+
+    def load_engine(self) -> bool:
+        """Import the engine, which compiles its kernels at the first start; False if somebody interrupts that."""
+        try:
+            with self._stop.interruptible():
+                importlib.import_module("evolve.engine")
+        except KeyboardInterrupt:
+            self._observers.stopped(str(self._stop.reason), replace(self._last, elapsed=self.elapsed))
+            return False
+        return True
 
     def drive(self, search: Search, publisher: Publisher) -> str:
         """Run the search until it stops by itself, the time is up or somebody asks; returns the reason."""
@@ -82,8 +97,8 @@ class Session:
     def finished(self, reason: str, result: Result, folder: RunDirectory) -> None:
         """Say how the run ended and where the result is."""
         last = Progress(
-            self.elapsed, result.evaluations, self._last.generation if self._last else 0, result.loss,
-            result.complexity, result.expression, self._last.front_size if self._last else 0, "done",
+            self.elapsed, result.evaluations, self._last.generation, result.loss,
+            result.complexity, result.expression, self._last.front_size, "done",
         )  # fmt: skip
         self._observers.stopped(reason, last)
         for line in _closing_lines(result, folder):
@@ -112,7 +127,7 @@ class Session:
         return None
 
     def _progress(self, state: State, search: Search) -> Progress:
-        best: Candidate = state.best
+        best = state.best
         law = f"{self.task.target} = {render(best.program, self.task.identifiers)}"
         self._last = Progress(
             self.elapsed, state.evaluations, state.generation, best.loss, best.complexity, law,

@@ -15,7 +15,6 @@ from evolve.settled import Settled
 from harness_adapter.task import Task
 from operators.complexity import complexity
 from operators.grammar import Grammar
-from operators.program import Program
 
 _MOST_JUDGED = 60  # laws of the front that are judged on the folds
 

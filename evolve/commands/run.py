@@ -55,7 +55,7 @@ def run(task: str, **options: Any) -> int:
         table={key: options[key] for key in _TABLE if options[key] is not None},
         began=began,
     )
-    from evolve.run import run as run_task  # brings numba and scipy: late, so that a slip of the keyboard is quick
+    from evolve.run import run as run_task
 
     ended = run_task(task, chosen)
     if ended.exit_code == INTERRUPTED:

@@ -13,17 +13,16 @@ from evolve import __version__
 from evolve.candidate import Front
 from evolve.grouped.locals_table import LOCALS, Fitted, as_csv, as_table, small_multiples
 from evolve.grouped.text import compact, local_names, module
-from evolve.publish import Publisher, best_constant
+from evolve.publish import Publisher
 from evolve.record import Result
 from evolve.report import write_report
 from fitness.grouped import Calibrator, GroupedData
 from fitness.metrics import METRICS
 from fitness.windows import SORTED, Cut, cut_windows
 from harness_adapter.task import DEFAULT_FIT_TIMEOUT, Task
-from operators.complexity import complexity
 from operators.grammar import Grammar
-from operators.program import FIXED, FREE, LOCAL, Program, ProgramBatch, constant
 from operators.primitives import CONST
+from operators.program import FIXED, FREE, LOCAL, Program, ProgramBatch
 
 F64 = NDArray[np.float64]
 
@@ -33,13 +32,6 @@ _FAR_INSIDE = 0.5  # of the time a fit may take
 
 class GroupedPublisher(Publisher):
     """Writes the laws of one grouped run into its folder."""
-
-    def publish_constant(self) -> None:
-        """One level a cluster as the first law: a run killed from here on leaves a valid file."""
-        y = self.task.dataset.y
-        law = constant(best_constant(self.metric, y), LOCAL)
-        loss = METRICS[self.metric].loss(y, np.full(len(y), law.value[0]))
-        self.folder.write_best(self._module(law, complexity(law), loss, None))
 
     def _interim(self, front: Front, grammar: Grammar) -> tuple[Program, float] | None:
         laws = [c for c in front.pareto() if c.program.local_slots]
