@@ -7,8 +7,8 @@ result does not depend on the order in which rows are worked on.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from operators.jit import inner, kernel
 from operators.primitives import ARITY, CONST, OPCODE, VAR
 from operators.program import FIXED, FREE, LOCAL
 
@@ -24,7 +24,7 @@ _EXPONENTS = np.array([-3.0, -2.0, -1.5, -0.5, 1.0 / 3.0, 2.0 / 3.0, 0.25, 0.75,
 POINT, NUDGE, GROW, INSERT, HOIST, LEAF, SWAP = range(7)
 
 
-@njit(cache=True, inline="always")
+@inner
 def _next(state):
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     z = state[0]
@@ -33,23 +33,23 @@ def _next(state):
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True)
+@inner
 def _uniform(state):
     return (_next(state) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True)
+@inner
 def _below(state, n):
     return min(int(_uniform(state) * n), n - 1)
 
 
-@njit(cache=True)
+@inner
 def _normal(state):
     u = max(_uniform(state), 1e-300)
     return np.sqrt(-2.0 * np.log(u)) * np.cos(2.0 * np.pi * _uniform(state))
 
 
-@njit(cache=True)
+@inner
 def _draw(state, opcodes, cumulative):
     u = _uniform(state)
     for k in range(len(opcodes)):
@@ -58,7 +58,7 @@ def _draw(state, opcodes, cumulative):
     return opcodes[len(opcodes) - 1]
 
 
-@njit(cache=True)
+@inner
 def _random_value(state):
     """A start for a fitted constant: mostly of order one, sometimes of another order of magnitude."""
     u = _uniform(state)
@@ -69,7 +69,7 @@ def _random_value(state):
     return (1.0 if u < 0.9 else -1.0) * 10.0 ** (4.0 * _uniform(state) - 2.0)
 
 
-@njit(cache=True)
+@inner
 def _starts(code, n, starts):
     stack = np.empty(_MAX, np.int64)
     top = 0
@@ -83,7 +83,7 @@ def _starts(code, n, starts):
         top += 1
 
 
-@njit(cache=True)
+@inner
 def _leaf(state, code, arg, value, i, features, p_const, n_locals):
     if n_locals > 0 and _uniform(state) < 0.25:
         code[i], arg[i], value[i] = CONST, LOCAL + _below(state, n_locals), _random_value(state)
@@ -96,7 +96,7 @@ def _leaf(state, code, arg, value, i, features, p_const, n_locals):
         code[i], arg[i], value[i] = VAR, features[_below(state, len(features))], 0.0
 
 
-@njit(cache=True)
+@inner
 def _grow(state, code, arg, value, at, size, unary, unary_w, binary, binary_w, features, n_locals):
     """Write a random tree of `size` nodes to positions at .. at+size-1 (backwards: root, right operand, left operand)."""
     sizes = np.empty(_MAX, np.int64)
@@ -122,7 +122,7 @@ def _grow(state, code, arg, value, at, size, unary, unary_w, binary, binary_w, f
     return i - at  # positions left unwritten at the front (a unary was wanted but none exists)
 
 
-@njit(cache=True)
+@inner
 def _fit_roles(code, arg, value, n):
     """An exponent that is a constant is a structural number unless the dice made it a fitted one before."""
     for i in range(1, n):
@@ -135,7 +135,7 @@ def _fit_roles(code, arg, value, n):
                 value[i - 1] = _EXPONENTS[nearest]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def random_rows(seed, sizes, code, arg, value, length, unary, unary_w, binary, binary_w, features, n_locals):
     """Fill row r of a batch with a random tree of about sizes[r] nodes."""
     state = np.empty(1, np.uint64)
@@ -150,13 +150,13 @@ def random_rows(seed, sizes, code, arg, value, length, unary, unary_w, binary, b
         _fit_roles(code[r], arg[r], value[r], length[r])
 
 
-@njit(cache=True)
+@inner
 def _copy(code, arg, value, n, to_code, to_arg, to_value):
     for i in range(n):
         to_code[i], to_arg[i], to_value[i] = code[i], arg[i], value[i]
 
 
-@njit(cache=True)
+@inner
 def _replace(code, arg, value, n, a, b, d_code, d_arg, d_value, m, to_code, to_arg, to_value):
     """Positions a .. b-1 of a row of n nodes become the m nodes of the donor; returns the new length."""
     _copy(code, arg, value, a, to_code, to_arg, to_value)
@@ -168,7 +168,7 @@ def _replace(code, arg, value, n, a, b, d_code, d_arg, d_value, m, to_code, to_a
     return a + m + n - b
 
 
-@njit(cache=True)
+@inner
 def _pick(state, code, n):
     """A node index, inner nodes preferred 4 to 1 as is customary (Koza 1992)."""
     best = _below(state, n)
@@ -177,7 +177,7 @@ def _pick(state, code, n):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def crossover_rows(
     seed, code, arg, value, length, d_code, d_arg, d_value, d_length, to_code, to_arg, to_value, to_length, max_length
 ):
@@ -204,7 +204,7 @@ def crossover_rows(
                 break
 
 
-@njit(cache=True)
+@inner
 def _point(state, code, arg, value, n, unary, unary_w, binary, binary_w, features):
     i = _below(state, n)
     arity = _ARITY[code[i]]
@@ -216,7 +216,7 @@ def _point(state, code, arg, value, n, unary, unary_w, binary, binary_w, feature
         _leaf(state, code, arg, value, i, features, 0.3, 0)
 
 
-@njit(cache=True)
+@inner
 def _nudge(state, arg, value, code, n):
     """Move one number: a small step, a new order of magnitude, or (an exponent) a simple power."""
     count = 0
@@ -239,7 +239,7 @@ def _nudge(state, arg, value, code, n):
     return True
 
 
-@njit(cache=True)
+@inner
 def _leaf_change(state, code, arg, value, n, features):
     count = 0
     chosen = -1
@@ -251,7 +251,7 @@ def _leaf_change(state, code, arg, value, n, features):
     _leaf(state, code, arg, value, chosen, features, 0.2, 0)
 
 
-@njit(cache=True)
+@inner
 def _scaled(state, code, arg, value, m, scale):
     """Append ``c *`` to the m donor nodes: an argument of exp or sin wants a scale of its own."""
     s = 1.0
@@ -262,7 +262,7 @@ def _scaled(state, code, arg, value, m, scale):
     return m + 2
 
 
-@njit(cache=True)
+@inner
 def _insert(
     state, code, arg, value, n, starts, d_code, d_arg, d_value, unary, unary_w, binary, binary_w, features, scale, n_locals
 ):
@@ -299,7 +299,7 @@ def _insert(
     return a, i + 1, m + 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mutate_rows(
     seed, cumulative, code, arg, value, length, max_length,
     unary, unary_w, binary, binary_w, features, scale, n_locals,
@@ -368,7 +368,7 @@ def mutate_rows(
         _fit_roles(code[r], arg[r], value[r], n)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def legal_rows(code, arg, length, ban, allowed, max_length, max_depth, max_constants, max_locals):
     """Row by row: sizes, depth, constants, primitives and nesting within bounds, and no constant-only subtree."""
     P = len(length)
@@ -418,7 +418,7 @@ def legal_rows(code, arg, length, ban, allowed, max_length, max_depth, max_const
     return out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shape_hashes(code, arg, value, length):
     """A 64-bit hash of each row's form: nodes, features, roles and FIXED numbers, but no fitted values. (P,) uint64."""
     out = np.empty(len(length), np.uint64)
