@@ -46,7 +46,7 @@ def run(place: str, options: RunOptions) -> RunResult:
         with closing(evaluator):
             reason = session.drive(search, publisher)
         with search.timer.phase("conclude"):
-            laws = settle(task, problem, search.front, search.grammar, config) if search.front.items else iter(())
+            laws = settle(task, problem, search.front, search.grammar, config) if session.searched else iter(())
             result = publisher.conclude(laws, reason, evaluator.evaluations, session.elapsed)
         session.finished(reason, result, folder)
         session.accounted(search, folder)

@@ -63,6 +63,11 @@ class Session:
         """Wall seconds since the command began."""
         return time.monotonic() - self._began
 
+    @property
+    def searched(self) -> bool:
+        """Has a generation been completed? If not, choosing would begin with compiling."""
+        return self._last.generation > 0
+
     def load_engine(self) -> bool:
         """Import the engine, which compiles its kernels at the first start; False if somebody interrupts that."""
         try:
