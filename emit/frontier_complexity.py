@@ -7,6 +7,7 @@ finds a cheap one and proves on data that it is still the same law. All of it ru
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,8 @@ from operators.program import FIXED, FREE, Program
 
 F64 = NDArray[np.float64]
 
-TIMEOUT = 10.0
+TIMEOUT = 8.0
+_SEARCH_SHARE = 0.75  # of the time for shorter forms; the rest is for reading the result, by a new worker if need be
 _SAMPLE = 48
 _MAX_NODES = 200
 
@@ -85,8 +87,8 @@ def _single(job: dict[str, Any], timeout: float) -> dict[str, Any]:
 def lowest_form(program: Program, X: F64, timeout: float = TIMEOUT, terse: bool = True) -> LowForm:
     """The spelling of a law with the lowest C, equal to it within 1e-9 on every row of X (features, rows).
 
-    `terse` allows spellings nobody would write by hand. When time runs out the best form so far is given, at worst
-    the plain one. Raises NotExpressible if the law has no Frontier-CS form at all or is not finite on a row of X.
+    `terse` allows spellings nobody would write by hand. When time (in all) runs out the best form so far is given, at
+    worst the plain one. Raises NotExpressible if the law has no Frontier-CS form at all or is not finite on a row of X.
     """
     n = X.shape[0]
     plain = whole_exponents(fold_constants(program))
@@ -94,10 +96,11 @@ def lowest_form(program: Program, X: F64, timeout: float = TIMEOUT, terse: bool 
     if not np.isfinite(truth).all():
         row = int(np.flatnonzero(~np.isfinite(truth))[0])
         raise NotExpressible(f"the law is not a finite real number on data row {row + 1}")
+    deadline = time.monotonic() + timeout
     best = _measured(plain, n, timeout)
-    forms, note = shorter_forms(plain, X, timeout, terse)
+    forms, note = shorter_forms(plain, X, _SEARCH_SHARE * (deadline - time.monotonic()), terse)
     for form in reversed(forms):
-        candidate = _measured_or_none(form, n, timeout)
+        candidate = _measured_or_none(form, n, max(deadline - time.monotonic(), 0.1))
         if candidate is not None and candidate.price < best.price and agree(values(form, X), truth):
             return LowForm(form, candidate.text, candidate.complexity, note)
     return LowForm(plain, best.text, best.complexity, note)
@@ -119,7 +122,7 @@ def shorter_forms(program: Program, X: F64, timeout: float, terse: bool) -> tupl
             arrays = (np.array(answer["code"], np.uint8), np.array(answer["arg"], np.int16), np.array(answer["value"]))
             forms.append(Program(*arrays))
     except WorkerTimeout:
-        return forms, f"the search for a shorter form was stopped after {timeout:g} s"
+        return forms, f"the search for a shorter form was stopped after {timeout:.1f} s"
     except WorkerFailed as error:
         return forms, str(error)
     return forms, ""
