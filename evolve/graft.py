@@ -46,7 +46,7 @@ class Grafter:
             table = Table([variable(i) for i in leaves], self.X[leaves], Builder(grammar.primitives), grammar.banned)
             self.table = grow(table, _TABLE)
             self._norm = np.linalg.norm(self.table.values, axis=1)
-            self._unit = np.float32(self.table.values / self._norm[:, None])
+            self._unit = (self.table.values / self._norm[:, None]).astype(np.float32)
             self._unit_squared = np.square(self._unit)
 
     def grafts(self, program: Program, most: int = 40) -> list[Program]:
@@ -117,9 +117,9 @@ class Grafter:
         size = np.linalg.norm(sensitivity, axis=1)
         with np.errstate(all="ignore"):
             s = np.where(size[:, None] > 0, sensitivity / size[:, None], 0.0)
-            along = self._unit @ np.float32(s * residual).T
-            power = self._unit_squared @ np.float32(np.square(s)).T
-            effects = np.float32(s[:, :, None] * own[None]).transpose(1, 0, 2).reshape(len(residual), -1)
+            along = self._unit @ (s * residual).T.astype(np.float32)
+            power = self._unit_squared @ np.square(s).T.astype(np.float32)
+            effects = (s[:, :, None] * own[None]).transpose(1, 0, 2).reshape(len(residual), -1).astype(np.float32)
             shadow = np.square(self._unit @ effects).reshape(*power.shape, -1).sum(axis=2)
             free = power - shadow
             gain = np.where(free > 1e-5 * power, np.square(along) / free, 0.0)
@@ -127,8 +127,10 @@ class Grafter:
         if multiply:
             gain[0] = 0.0
         best = np.argpartition(-gain, _PER_NODE, axis=0)[:_PER_NODE]
+        with np.errstate(all="ignore"):
+            step = along / free / size / self._norm[:, None]
         return [
-            (float(gain[e, node]), node, int(e), multiply, float(along[e, node] / free[e, node] / size[node] / self._norm[e]))
+            (float(gain[e, node]), node, int(e), multiply, float(step[e, node]))
             for node in range(len(s))
             for e in best[:, node]
             if gain[e, node] > 0.0

@@ -62,7 +62,7 @@ class Island:
         n = self.config.population
         if self.scored is None:
             return self._untried(Brood(self.toolbox.generate(self.rng, n), np.zeros(n, dtype=np.int64)))
-        n_immigrants = int(round(self.config.immigrants * n))
+        n_immigrants = round(self.config.immigrants * n)
         parts = [self._untried(self._immigrants(n_immigrants))]
         missing = n - len(parts[0].age)
         for _ in range(_ROUNDS):

@@ -52,7 +52,7 @@ def vary(
     A share `p_mate` comes by crossover, half of those mutated as well; the rest by mutation alone.
     """
     mothers = toolbox.select(rng, parents, n)
-    n_mate = int(round(p_mate * n))
+    n_mate = round(p_mate * n)
     fathers = toolbox.select(rng, parents, n_mate)
     crossed = toolbox.mate(rng, parents.batch.take(mothers[:n_mate]), parents.batch.take(fathers))
     half = n_mate // 2

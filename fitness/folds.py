@@ -40,7 +40,7 @@ def _random_folds(rng: np.random.Generator, n: int, k: int) -> list[Fold]:
 
 def _end_folds(x: np.ndarray, low: float, high: float) -> list[Fold]:
     span = float(np.ptp(x))
-    count = int(round(_END_SHARE * len(x)))
+    count = round(_END_SHARE * len(x))
     if span == 0.0 or len(x) < _LEAST or count < 1:
         return []
     order = np.argsort(x, kind="stable")

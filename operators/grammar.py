@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from operators.primitives import BY_NAME, N_OPCODES, OPCODE
 from operators.program import Program, ProgramBatch
 from operators.vary_kernels import legal_rows
+
+Array = NDArray[Any]
 
 PERIODIC = ("sin", "cos", "tan")
 EXPONENTIAL = ("exp", "sinh", "cosh", "tanh")
@@ -51,7 +54,7 @@ class Grammar:
     bans: tuple[tuple[str, str], ...] | None = None
     features: tuple[int, ...] | None = None
     scale: tuple[float, ...] = ()
-    _tables: dict[str, NDArray] = field(default_factory=dict, compare=False, repr=False)
+    _tables: dict[str, Array] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def banned(self) -> tuple[tuple[str, str], ...]:
@@ -61,7 +64,7 @@ class Grammar:
     def allowed_features(self) -> tuple[int, ...]:
         return tuple(range(self.n_features)) if self.features is None else self.features
 
-    def table(self, name: str) -> NDArray:
+    def table(self, name: str) -> Array:
         """Arrays the kernels read, built once: unary, binary (cumulative weights), ban, features, scale."""
         if not self._tables:
             self._tables.update(_build_tables(self))
@@ -72,7 +75,7 @@ class Grammar:
         return bool(self.legal(ProgramBatch.of([program]))[0])
 
     def code_length(self, program: Program) -> float:
-        """Nats to name the nodes of a program: -log of how often each is drawn, features evenly, leaves half the time."""
+        """Nats to name the nodes of a program: -log of how often each is drawn, features evenly, half of all leaves."""
         total = sum(_WEIGHT[n] for n in self.primitives)
         leaf = float(np.log(2.0 * (len(self.allowed_features) + 1)))
         nats = {OPCODE[n]: float(np.log(2.0 * total / _WEIGHT[n])) for n in self.primitives}
@@ -86,9 +89,9 @@ class Grammar:
         )  # fmt: skip
 
 
-def _build_tables(grammar: Grammar) -> dict[str, NDArray]:
+def _build_tables(grammar: Grammar) -> dict[str, Array]:
     names = [n for n in grammar.primitives if n in BY_NAME]
-    out: dict[str, NDArray] = {}
+    out: dict[str, Array] = {}
     for arity, key in ((1, "unary"), (2, "binary")):
         chosen = [n for n in names if BY_NAME[n].arity == arity]
         weights = np.array([_WEIGHT[n] for n in chosen])
