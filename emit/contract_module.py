@@ -45,11 +45,15 @@ class Local:
 
 @dataclass(frozen=True)
 class GroupedLaw(ContractLaw):
-    """A law with locals: locals[k] is slot k of the program. The law is linear in the slots `linear` taken together."""
+    """A law with locals: locals[k] is slot k of the program. The law is linear in the slots `linear` taken together.
+
+    `pull` is the stiffness of the springs that hold the locals to their starts, as a share of what the rows know.
+    """
 
     locals: tuple[Local, ...] = ()
     linear: tuple[int, ...] = ()
     metric: str = "rmse"
+    pull: float = 0.03
 
 
 # How the locals are fitted for a metric: the space of the differences, and whether sizes count rather than squares.
@@ -89,7 +93,7 @@ def render_grouped(law: GroupedLaw) -> str:
         result=result,
         starts=[(name, repr(float(local.start))) for name, local in zip(locals_, law.locals, strict=True)],
         locals=", ".join(locals_), linear=sorted(law.linear), bounds=_bounds(law.locals), metric=law.metric,
-        weighting=weighting, robust=robust,
+        weighting=weighting, robust=robust, pull=repr(float(law.pull)),
     )  # fmt: skip
 
 

@@ -5,8 +5,8 @@ constants are fitted by Gauss-Newton on the problem from which the locals have b
 of the block-arrow normal equations; Golub and Pereyra 1973 call the linear case variable projection), and the locals
 are solved again after every step.
 
-A window's locals are pulled toward their starts by springs as stiff as a share of what the data know of each local at
-the start: a direction the window does not determine stays where the training clusters have it.
+The locals of a window with few rows are pulled toward their starts by springs as stiff as a share of what the data know
+of each local at the start: a direction the window does not determine stays where the training clusters have it.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ BLUNT = 4.0  # losses beyond so many times the scale of a cluster count by their
 WORST = 1e6  # times its scale: the loss of a cluster that fails
 _SUSPICIOUS = 2.0  # a fit this much worse than the others is tried from another start
 _NO_PULL = 1e-6
+_ROWS_A_LOCAL, _SLACK = 3, 1e-4  # with so many rows for each local the springs are slackened by this factor
 
 # Scratch of one program. `value` (nodes,), `start` (nodes,): node values; `first` (K,): a node of each local.
 Scratch = namedtuple(
@@ -307,9 +308,11 @@ def judge_windows(tree, quick_plan, slots, panel, effort, scratch, work, algebra
         rows = Rows(panel.X, panel.y, panel.weight, panel.space, panel.start[w], panel.cut[w])
         for i in range(tree.length):
             algebra.value[i] = scratch.start[i]
-        error = fit_locals(tree, rows, effort.pull, effort.steps, scratch, work, algebra)
+        few = rows.stop - rows.start < _ROWS_A_LOCAL * tree.k
+        pull = effort.pull if few else _SLACK * effort.pull
+        error = fit_locals(tree, rows, pull, effort.steps, scratch, work, algebra)
         if tree.n_affine < tree.k:
-            error = second_start(tree, panel, w, rows, error, effort, scratch, work, algebra)
+            error = other_starts(tree, panel, w, rows, error, effort, scratch, work, algebra)
         n = panel.stop[w] - panel.cut[w]
         for i in range(tree.length):
             fitted[w, i] = algebra.value[i]
@@ -330,24 +333,33 @@ def judge_windows(tree, quick_plan, slots, panel, effort, scratch, work, algebra
 
 
 @kernel(entry=False)
-def second_start(tree, panel, w, rows, error, effort, scratch, work, algebra):  # type: ignore[no-untyped-def]
-    """Where the window is fitted worse than its whole cluster, begin once more from the cluster's own locals.
+def other_starts(tree, panel, w, rows, error, effort, scratch, work, algebra):  # type: ignore[no-untyped-def]
+    """Where the window is fitted worse than its whole cluster, begin again with a curved local, or all, times a factor.
 
-    The emitted fit tries many starts, which would find them; the springs still pull to the common start.
+    The emitted fit does that for every window. The springs still pull to the common start.
     """
     g = w // panel.kinds
     whole = whole_rows(panel, g)
     typical = scratch.errors[g] / max(whole.stop - whole.start, 1)
-    if not math.isfinite(scratch.errors[g]) or error <= _SUSPICIOUS * typical * (rows.stop - rows.start):
+    if error <= _SUSPICIOUS * typical * (rows.stop - rows.start):
         return error
+    first = tree.n_affine if rows.space == PLAIN or rows.space == RELATIVE else 0
     for i in range(tree.length):
         scratch.kept[i] = algebra.value[i]
-        algebra.value[i] = scratch.locals[g, i]
-    again = equations(tree, algebra.value, rows, scratch, work, algebra.G)
-    if math.isfinite(again):
-        again = refine_locals(tree, rows, again, effort.steps, scratch, work, algebra)
-    if again < error:
-        return again
+    for moved in range(first, tree.k + (1 if tree.k - first > 1 else 0)):
+        for turn in range(2):
+            for i in range(tree.length):
+                p = tree.plan[PARAM, i]
+                algebra.value[i] = scratch.start[i]
+                if p >= first and (p == moved or moved == tree.k):
+                    algebra.value[i] *= 0.3 if turn == 0 else 3.0
+            again = equations(tree, algebra.value, rows, scratch, work, algebra.G)
+            if math.isfinite(again):
+                again = refine_locals(tree, rows, again, effort.steps, scratch, work, algebra)
+            if again < error:
+                error = again
+                for i in range(tree.length):
+                    scratch.kept[i] = algebra.value[i]
     for i in range(tree.length):
         algebra.value[i] = scratch.kept[i]
     return error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +122,7 @@ def within(data: Dataset) -> NDArray[np.bool_]:
     offsets = data.offsets
     varies = np.zeros(data.n_features)
     several = 0
-    for first, last in zip(offsets[:-1], offsets[1:], strict=True):
+    for first, last in pairwise(offsets.tolist()):
         if last - first > 1:
             several += 1
             varies += np.ptp(data.X[:, first:last], axis=1) > 0.0

@@ -53,6 +53,7 @@ def pose_grouped(task: Task, grammar: Grammar, threads: int) -> GroupedProblem:
     metric, _ = usable_metric(task.metric, data.y)
     whole = GroupedData.of(cut_windows(data, cuts_of(task)), metric)
     problem = GroupedProblem(
+        everything=data,
         data=data,
         folds=Folds(),
         metric=metric,

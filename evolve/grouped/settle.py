@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,10 @@ from evolve.choose import Judged
 from evolve.config import RunConfig
 from evolve.grouped.judge import cross_validate, emitted_errors, fit_whole
 from evolve.grouped.problem import GroupedProblem
+from evolve.grouped.starts import textbook
 from evolve.grouped.text import compact
 from evolve.settled import Settled
+from fitness.windows import within
 from harness_adapter.task import Task
 from operators.complexity import complexity
 from operators.grammar import Grammar
@@ -28,23 +30,49 @@ _MOST_JUDGED = 60  # laws of the front that are judged on held-out clusters
 _VARIED = 8  # the best of them, whose locals and constants are tried in simpler roles
 _EMITTED = 6  # the best of those, judged by the emitted code
 _SIMPLE = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0, -2.0, 1.5)
-_LOCAL_COST, _CONSTANT_COST = 2.0, 1.0  # of a parameter, in units of C, where laws are equally good
+_ROWS_THAT_COUNT = 10  # of a judge window: rows of one cluster are not independent given the law
+_PER_NODE = 0.3  # nats by which a longer textbook form is less likely than a shorter one
 _NO_WORSE = 0.25  # standard errors by which a simpler law may be worse
 
 
 @dataclass(frozen=True)
 class _Ranked:
+    """A law, its errors by cluster in units of the cluster's scale, and the nats it takes to write the law down."""
+
     program: Program
-    errors: F64  # by cluster, in units of its scale
+    errors: F64
+    nats: float
 
     @property
     def mean(self) -> float:
         return float(np.mean(self.errors))
 
-    @property
-    def length(self) -> float:
-        p = self.program
-        return complexity(p) + _LOCAL_COST * len(p.local_slots) + _CONSTANT_COST * p.n_constants
+
+class _Prices:
+    """What laws cost to write down, and how much evidence the judge windows hold."""
+
+    def __init__(self, problem: GroupedProblem, grammar: Grammar) -> None:
+        assert problem.thinned is not None
+        self._grammar = grammar
+        windows = problem.thinned.windows
+        judged = np.minimum(windows.stop - windows.cut, _ROWS_THAT_COUNT)
+        self.rows = float(judged.sum()) / windows.kinds
+        self._power = 0.5 if problem.metric in ("mse", "r2") else 1.0
+        varying = [int(f) for f in np.flatnonzero(within(problem.data))]
+        known = [simplify(law, grammar.primitives) for law in textbook(grammar, problem.data.X, varying)]
+        self._known = {compact(law).shape_key for law in known if law is not None}
+
+    def nats(self, law: Program) -> float:
+        """-log of how likely a law is before any data: one of the textbook forms, or a tree drawn node by node."""
+        form = self._grammar.code_length(law)
+        if law.shape_key in self._known:
+            form = min(form, float(np.log(len(self._known))) + _PER_NODE * len(law))
+        constant = 1.0 + 0.5 * float(np.log(self.rows + 1.0))
+        return form + constant * law.n_constants + len(law.local_slots)
+
+    def length(self, r: _Ranked) -> float:
+        """Description length: the law, and the judged rows given the law."""
+        return self.rows * self._power * float(np.log(max(r.mean, 1e-300))) + r.nats
 
 
 def settle_grouped(
@@ -52,12 +80,14 @@ def settle_grouped(
 ) -> Iterator[Settled]:
     """Laws in the order in which they should be tried, refitted on all rows of all training clusters."""
     assert problem.thinned is not None
+    prices = _Prices(problem, grammar)
     laws = _distinct([compact(c.program) for c in _candidates(front) if c.program.local_slots])
-    ranked = _judged(laws, problem)
-    best = sorted(ranked, key=lambda r: r.mean)[:_VARIED]
-    ranked += _judged(_simpler([r.program for r in best], grammar, {r.program.key for r in ranked}), problem)
-    order = _order(ranked, config.choose.standard_errors * _NO_WORSE)
-    order = _by_emitted(order, task, problem, config)
+    ranked = _judged(laws, problem, prices)
+    best = sorted(ranked, key=prices.length)[:_VARIED]
+    variants = _simpler([r.program for r in best], grammar, {r.program.shape_key for r in ranked})
+    ranked += _judged(variants, problem, prices)
+    order = _order(ranked, prices, config.choose.standard_errors * _NO_WORSE)
+    order = _by_emitted(order, task, problem, prices, config)
     scale = problem.thinned.mean_scale
     judged = tuple(_as_judged(r, scale) for r in ranked)
     for r in order[:_EMITTED]:
@@ -65,18 +95,18 @@ def settle_grouped(
         yield Settled(program, loss, r.mean * scale, judged)
 
 
-def _judged(laws: Sequence[Program], problem: GroupedProblem) -> list[_Ranked]:
+def _judged(laws: Sequence[Program], problem: GroupedProblem, prices: _Prices) -> list[_Ranked]:
     if not laws:
         return []
-    return [_Ranked(law, e) for law, e in zip(laws, cross_validate(laws, problem), strict=True)]
+    return [_Ranked(law, e, prices.nats(law)) for law, e in zip(laws, cross_validate(laws, problem), strict=True)]
 
 
-def _order(ranked: Sequence[_Ranked], standard_errors: float) -> list[_Ranked]:
-    """The chosen law first: the simplest that is no worse than the best by so many standard errors; then the next."""
+def _order(ranked: Sequence[_Ranked], prices: _Prices, standard_errors: float) -> list[_Ranked]:
+    """The chosen law first: the likeliest one that is no worse than that of least description length; then the next."""
     left, out = list(ranked), []
     while left:
-        best = min(left, key=lambda r: r.mean)
-        pick = min((r for r in left if _as_good(r, best, standard_errors)), key=lambda r: (r.length, r.mean))
+        best = min(left, key=prices.length)
+        pick = min((r for r in left if _as_good(r, best, standard_errors)), key=lambda r: (r.nats, r.mean))
         out.append(pick)
         left = [r for r in left if r is not pick]
     return out
@@ -86,19 +116,21 @@ def _as_good(one: _Ranked, best: _Ranked, standard_errors: float) -> bool:
     difference = one.errors - best.errors
     n = len(difference)
     if one is best or n < 2:
-        return one.mean <= best.mean
+        return one is best
     return float(np.mean(difference)) <= standard_errors * float(np.std(difference, ddof=1)) / np.sqrt(n)
 
 
-def _by_emitted(order: list[_Ranked], task: Task, problem: GroupedProblem, config: RunConfig) -> list[_Ranked]:
+def _by_emitted(
+    order: list[_Ranked], task: Task, problem: GroupedProblem, prices: _Prices, config: RunConfig
+) -> list[_Ranked]:
     """The first laws ordered again by what their emitted modules do; those that were not judged in time come last."""
     first = order[:_EMITTED]
     seconds = 20.0 if config.time is None else min(20.0, 0.08 * config.time)
     fitted = [program for program, _ in fit_whole([r.program for r in first], problem)]
     errors = emitted_errors(fitted, task, problem, seconds)
-    known = [_Ranked(r.program, e) for r, e in zip(first, errors, strict=True) if not np.isnan(e).any()]
+    known = [replace(r, errors=e) for r, e in zip(first, errors, strict=True) if not np.isnan(e).any()]
     rest = [r for r, e in zip(first, errors, strict=True) if np.isnan(e).any()]
-    return [*_order(known, config.choose.standard_errors * _NO_WORSE), *rest, *order[_EMITTED:]]
+    return [*_order(known, prices, config.choose.standard_errors * _NO_WORSE), *rest, *order[_EMITTED:]]
 
 
 def _simpler(laws: Sequence[Program], grammar: Grammar, seen: set[bytes]) -> list[Program]:
@@ -110,7 +142,7 @@ def _simpler(laws: Sequence[Program], grammar: Grammar, seen: set[bytes]) -> lis
             if short is None or not short.local_slots or not grammar.is_legal(short):
                 continue
             short = compact(short)
-            if short.key not in seen:
+            if short.shape_key not in seen:
                 out.setdefault(short.shape_key, short)
     return list(out.values())
 

@@ -47,12 +47,11 @@ def module(program: Program, task: Task, metric: str, notes: Sequence[str]) -> s
     locals_ = tuple(
         Local(name, start) for name, start in zip(local_names(program), starts(program), strict=True)
     )
-    return render_grouped(
-        GroupedLaw(
-            program, task.inputs, task.identifiers, task.target, tuple(notes), locals=locals_,
-            linear=linear_slots(program), metric=metric,
-        )  # fmt: skip
-    )
+    law = GroupedLaw(
+        program, task.inputs, task.identifiers, task.target, tuple(notes), locals=locals_,
+        linear=linear_slots(program), metric=metric,
+    )  # fmt: skip
+    return render_grouped(law)
 
 
 def _nodes(program: Program, slot: int) -> np.ndarray:
