@@ -70,6 +70,8 @@ class SearchConfig:
     front_depth: Count = 3  # laws kept at each complexity, different by value
     seeding_units: Annotated[int, Field(ge=0)] = 200_000  # work spent on laws found by enumeration; 0: none
     sample_rows: Annotated[int, Field(ge=10)] = 2000  # rows a search on larger data begins with
+    growth_patience: Count = 20_000  # evaluations without progress after which the sample grows fourfold
+    most_rows: Annotated[int, Field(ge=10)] = 32_000  # rows of the largest sample a search uses
     settle: bool = True  # stop by itself when the front has not moved for `patience` evaluations
     patience: Count = 200_000
     exact_patience: Count = 15_000  # evaluations after which an exact law is not made shorter any more
@@ -80,6 +82,7 @@ class ChooseConfig:
     """How one law is taken from the front of loss against complexity."""
 
     folds: Annotated[int, Field(ge=2)] = 5  # random train-split folds
+    rows: Annotated[int, Field(ge=10)] = 20_000  # rows of larger data that laws are judged and polished on
     standard_errors: Annotated[float, Field(ge=0)] = 1.0  # how much worse than the best a simpler law may be
     snap: bool = True  # replace constants by simple numbers where no fold notices
 

@@ -24,6 +24,7 @@ from evolve.seeding.background import BackgroundSeeder
 from fitness.data import Dataset
 from fitness.evaluator import Evaluator, InProcessEvaluator
 from fitness.folds import make_folds
+from fitness.growing import GrowingEvaluator
 from fitness.metrics import usable_metric
 from fitness.ray_pool import open_ray, worth_sharing
 from fitness.sample import stratified_sample
@@ -54,12 +55,13 @@ def pose(task: Task, streams: Streams, config: RunConfig) -> Problem:
     if is_grouped(task):
         return pose_grouped(task, grammar_for(task, config), threads(config))
     metric, _ = usable_metric(task.metric, task.dataset.y)
-    data = task.dataset
+    data = stratified_sample(streams.sample, task.dataset, config.choose.rows)
     return Problem(
+        everything=task.dataset,
         data=data,
         folds=make_folds(streams.folds, data, config.choose.folds, task.ranges),
         metric=metric,
-        exact=exact_loss(data.y, metric),
+        exact=exact_loss(task.dataset.y, metric),
         priors=tuple(p.value for p in task.priors if p.value is not None),
         threads=threads(config),
     )
@@ -114,8 +116,9 @@ def open_search(task: Task, problem: Problem, streams: Streams, config: RunConfi
     grammar = grammar_for(task, config)
     if isinstance(problem, GroupedProblem):
         return open_grouped(problem, grammar, streams.search, streams.sample, config)
-    sample = stratified_sample(streams.sample, problem.data, config.search.sample_rows)
-    evaluator = open_evaluator(sample, problem.metric, config)
+    samples = _samples(problem.everything, streams.sample, config)
+    sample = samples[0]
+    evaluator = GrowingEvaluator(partial(open_evaluator, metric=problem.metric, config=config), samples)
     seeder = propose(streams.seeding, sample, grammar, config.search.seeding_units)
     search = Search(
         streams.search,
@@ -125,9 +128,19 @@ def open_search(task: Task, problem: Problem, streams: Streams, config: RunConfi
         problem.exact,
         proposals=BackgroundSeeder(seeder, paced=config.evaluations is not None),
         grafter=Grafter(streams.sample, sample, grammar, problem.metric),
+        grow=evaluator.grow,
         max_evaluations=config.evaluations,
     )
     return search, evaluator
+
+
+def _samples(data: Dataset, rng: np.random.Generator, config: RunConfig) -> list[Dataset]:
+    """The rows to begin with, and fourfold more each time, up to `most_rows`; all rows where there are few."""
+    size, most = config.search.sample_rows, min(config.search.most_rows, data.n_rows)
+    sizes = [size]
+    while sizes[-1] < most:
+        sizes.append(min(4 * sizes[-1], most))
+    return [stratified_sample(rng, data, n) for n in sizes]
 
 
 def open_publisher(task: Task, folder: RunDirectory, config: RunConfig) -> Publisher:

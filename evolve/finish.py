@@ -27,8 +27,13 @@ _PRECISION = 1e-7  # a constant this close (relative) to a simple number is that
 
 @dataclass(frozen=True)
 class Problem:
-    """What finishing a law needs to know: all usable rows, the folds, the metric and when a law is exact."""
+    """What finishing a law needs to know: the rows, the folds, the metric and when a law is exact.
 
+    `everything` are all usable rows; laws are judged and polished on `data`, the same or a sample of them, which the
+    folds divide.
+    """
+
+    everything: Dataset
     data: Dataset
     folds: Folds
     metric: str
@@ -38,12 +43,14 @@ class Problem:
 
 
 def finish(program: Program, problem: Problem, snap: bool = True) -> tuple[Program, float]:
-    """Constants polished on all rows in the task's metric, then snapped. Returns the program and its loss."""
-    polished, loss = polish(program, problem.data, problem.metric)
-    if not snap:
-        return polished, loss
-    snapped = snap_constants(polished, loss, problem)
-    return snapped
+    """Constants polished in the task's metric, then snapped, then fitted to all rows. Returns program and loss."""
+    program, loss = polish(program, problem.data, problem.metric)
+    if snap:
+        program, loss = snap_constants(program, loss, problem)
+    if problem.everything is problem.data:
+        return program, loss
+    final = fit(ProgramBatch.of([program]), problem.everything, problem.metric, _ITERATIONS, threads=problem.threads)
+    return program.with_values(final.value[0, : len(program)]), float(final.loss[0])
 
 
 def guarded(program: Program, ranges: Sequence[tuple[float, float]], data: Dataset) -> Program | None:

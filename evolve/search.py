@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -57,8 +57,10 @@ class State:
 class Search:
     """One search of one grammar on one evaluator.
 
-    `proposals` brings programs found by other means than variation; they are scored as they come. `starts` are known laws to begin with. `grafter` extends the laws that enter the front. Without a budget of evaluations the search runs until its
-    law is exact or the front has settled; the caller may stop at any generation.
+    `proposals` brings programs found by other means than variation; they are scored as they come. `starts` are
+    known laws to begin with. `grafter` extends the laws that enter the front. `grow` gives the evaluator more rows,
+    if it has any, when the front has settled on those it uses. Without a budget of evaluations the search runs until
+    its law is exact or the front has settled; the caller may stop at any generation.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Search:
         proposals: Proposals | None = None,
         starts: Sequence[Program] = (),
         grafter: Grafter | None = None,
+        grow: Callable[[], bool] = lambda: False,
         max_evaluations: int | None = None,
     ) -> None:
         self.evaluator = evaluator
@@ -81,6 +84,7 @@ class Search:
         self._proposals = proposals
         self._starts = list(starts)
         self._grafter = grafter
+        self._grow = grow
         self.timer = Timer()
         self._simplifier = Simplifier(wait=max_evaluations is not None, timer=self.timer)
         self._max_evaluations = max_evaluations
@@ -104,6 +108,8 @@ class Search:
             self._propose()
             self._refine_front()
             self._migrate()
+            if self._generation == 0:
+                self._simplifier.start()
             self._generation += 1
             improved = self.front.version != version
             if improved:
@@ -197,11 +203,25 @@ class Search:
             return "evaluations: the budget is used up"
         still = used - self._moved_at
         exact = self.front.pareto()[-1].loss <= self.exact
+        if still >= self.config.growth_patience and self._grow():
+            self._rescore()
+            return None
         if exact and still >= self.config.exact_patience:
             return "exact: the law meets every row to rounding, and no shorter one was found"
         if self.config.settle and still >= self.config.patience:
             return f"settled: the front has not moved for {still} evaluations"
         return None
+
+    def _rescore(self) -> None:
+        """The rows have changed: score the front and the islands anew."""
+        laws, self.front = [c.program for c in self.front.items], Front(self.config.front_depth)
+        self._offer(self._deep(laws), "rescored")
+        for island in self.islands:
+            if island.scored is not None:
+                scored, age = self._floored(island.toolbox.map(island.scored.batch)), island.age
+                island.restart()
+                island.tell(scored, age)
+        self._moved_at = self.evaluator.evaluations
 
     def _deep(self, programs: Sequence[Program]) -> Scored:
         with self.timer.phase("evaluate deep"):

@@ -43,10 +43,10 @@ def settle(task: Task, problem: Problem, front: Front, grammar: Grammar, config:
 def _finished(pick: Judged, task: Task, problem: Problem, config: RunConfig) -> Settled | None:
     if task.kind == "frontier_cs":  # its language has no clip to guard with
         return Settled(*finish(pick.candidate.program, problem, config.choose.snap), pick.cv_loss, ())
-    if guarded(pick.candidate.program, task.ranges, problem.data) is None:  # cheaper than finishing it in vain
+    if guarded(pick.candidate.program, task.ranges, problem.everything) is None:  # cheaper than finishing it in vain
         return None
     program, loss = finish(pick.candidate.program, problem, config.choose.snap)
-    safe = guarded(program, task.ranges, problem.data)
+    safe = guarded(program, task.ranges, problem.everything)
     return None if safe is None else Settled(safe, loss, pick.cv_loss, ())
 
 

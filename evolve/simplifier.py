@@ -21,7 +21,11 @@ class Simplifier:
         self._wait = wait
         self._timer = timer or Timer()
         self._ready = threading.Event()
-        threading.Thread(target=self._compile, name="compile simplify", daemon=True).start()
+
+    def start(self) -> None:
+        """Begin to compile: after the kernels that the first generation needs, which would have to queue behind it."""
+        if not self._ready.is_set():
+            threading.Thread(target=self._compile, name="compile simplify", daemon=True).start()
 
     def all(self, batch: ProgramBatch, primitives: tuple[str, ...]) -> ProgramBatch:
         """Every program simplified (length 0: a constant part is not finite and real), or the batch itself."""
@@ -39,8 +43,8 @@ class Simplifier:
             return equal_forms(program, primitives) if self._is_ready() else []
 
     def _is_ready(self) -> bool:
-        if self._wait:
-            self._ready.wait()
+        if self._wait and not self._ready.is_set():
+            self._compile()
         return self._ready.is_set()
 
     def _compile(self) -> None:

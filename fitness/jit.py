@@ -30,6 +30,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from operators.jit import CACHE_DIR_LOCK
+
 _FAST = {"contract", "reassoc", "arcp", "nsz"}
 _EXACT = {"contract"}  # fused multiply-add only: range reductions rely on the order of operations
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
@@ -101,12 +103,13 @@ def _compiled(decorator: Callable[..., Any], function: Callable[..., Any], *argu
 @contextlib.contextmanager
 def _numba_cache_in(folder: Path) -> Iterator[None]:
     """Numba chooses a function's cache folder while it is decorated; other users of numba are not affected."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before
+    with CACHE_DIR_LOCK:
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(folder)
+        try:
+            yield
+        finally:
+            numba.config.CACHE_DIR = before
 
 
 @cache

@@ -21,6 +21,7 @@ import hashlib
 import inspect
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,10 @@ _KEPT = 3  # folders of compiled code
 _TYPES: dict[str, types.Type] = {
     "int": types.int64, "float": types.float64, "bool": types.boolean, "None": types.void, "U64": types.uint64,
 }  # fmt: skip
+
+# The cache folder is a global of numba's: threads that compile take turns at changing it.
+CACHE_DIR_LOCK = threading.RLock()
+
 
 def register(name: str, kind: types.Type) -> None:
     """Let annotations of `outer` functions name a type of their own (a named tuple of arrays)."""
@@ -148,12 +153,13 @@ def _cached(decorator: Callable[..., Any], *arguments: Any, **options: Any) -> C
 @contextlib.contextmanager
 def _keeping_in(folder: Path) -> Iterator[None]:
     """Numba chooses a function's cache folder while it is decorated; other users of numba are not affected."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        numba.config.CACHE_DIR = before
+    with CACHE_DIR_LOCK:
+        before = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(folder)
+        try:
+            yield
+        finally:
+            numba.config.CACHE_DIR = before
 
 
 @functools.cache
