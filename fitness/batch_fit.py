@@ -7,12 +7,13 @@ from collections import namedtuple
 
 import numpy as np
 
+from fitness.by_pointer import normal_equations, predicted
 from fitness.jit import kernel, pointer
-from fitness.kernels import BLOCK, predict_rows
+from fitness.kernels import BLOCK
 from fitness.least_squares import BAD_START, NOTHING_TO_FIT, PLAIN, RELATIVE, descend, new_algebra
 from fitness.loss_kernels import LOG, MDAE, SYMMETRIC, bad_rows, loss_of, median, residuals, signature
 from fitness.metrics import BAD_LOSS
-from fitness.normal_equations import Rows, Tree, accumulate, new_workspace
+from fitness.normal_equations import Rows, Tree, dependent, new_workspace
 from fitness.plan import new_plan, plan_program
 
 _ROBUST_ROUNDS = 12
@@ -31,7 +32,7 @@ Buffers = namedtuple("Buffers", "slots prediction errors weight kept")
 @kernel(entry=False)
 def score(tree, quick_plan, X, target, value, buffers):  # type: ignore[no-untyped-def]
     """The loss of a program at the given node values; its predictions are left in the buffers."""
-    predict_rows(tree.code, value, tree.length, X, 0, X.shape[1], quick_plan, buffers.slots, buffers.prediction)
+    predicted(tree, quick_plan, value, X, 0, X.shape[1], buffers.slots, buffers.prediction)
     return loss_of(target.metric, target.y, target.spread, buffers.prediction, buffers.errors)
 
 
@@ -50,7 +51,7 @@ def choose_start(tree, X, target, effort, work, algebra, kept):  # type: ignore[
             weight = target.start_weight if attempt == 1 else target.weight
             easier = Rows(X, target.y, weight, space, 0, X.shape[1])
             descend(tree, easier, 1, effort.small_gain, 0.0, work, algebra)
-        error = accumulate(tree, algebra.value, rows, work, algebra.G)
+        error = normal_equations(tree, algebra.value, rows, work, algebra.G)
         if error < least:
             least = error
             for i in range(tree.length):
@@ -116,9 +117,41 @@ def fit_robustly(tree, quick_plan, X, target, effort, best_loss, best, work, alg
     return best_loss
 
 
+@kernel(entry=False)
+def fit_program(tree, quick_plan, X, target, effort, value, work, algebra, buffers):  # type: ignore[no-untyped-def]
+    """Fit and score one program; `value` (its node values) is changed where that lowers the loss.
+
+    Returns (loss, iterations, reason, redundant constants) and leaves the predictions in the buffers.
+    """
+    loss, iterations, reason, redundant = BAD_LOSS, 0, NOTHING_TO_FIT, 0
+    fitting = effort.iterations > 0 and tree.k > 0
+    if not fitting or target.absolute:  # a fit of squares may be worse than the start in an absolute metric
+        loss = score(tree, quick_plan, X, target, value, buffers)
+    if not fitting:
+        return loss, iterations, reason, redundant
+    for i in range(tree.length):
+        algebra.value[i] = value[i]
+    iterations, reason = fit_constants(tree, X, target, effort, work, algebra, buffers.kept)
+    if reason == BAD_START:
+        return score(tree, quick_plan, X, target, value, buffers), iterations, reason, redundant
+    redundant = dependent(algebra.G, tree.k, algebra.L, algebra.step)
+    found = score(tree, quick_plan, X, target, algebra.value, buffers)
+    if found < loss:
+        loss = found
+        for i in range(tree.length):
+            value[i] = algebra.value[i]
+    if effort.robust and target.absolute:
+        loss = fit_robustly(tree, quick_plan, X, target, effort, loss, value, work, algebra, buffers)
+    if loss == BAD_LOSS or target.absolute:
+        loss = score(tree, quick_plan, X, target, value, buffers)
+    return loss, iterations, reason, redundant
+
+
 @kernel
-def fit_batch(code, arg, value, length, X, target, effort, first, last, loss, iterations, reason, signatures):  # type: ignore[no-untyped-def]
-    """Fit programs first..last in place (value (P, L)) and fill loss, iterations, reason, signatures (P,).
+def fit_batch(  # type: ignore[no-untyped-def]
+    code, arg, value, length, X, target, effort, first, last, loss, iterations, reason, redundant, signatures
+):
+    """Fit programs first..last in place (value (P, L)) and fill the vectors (P,) of what is known about each.
 
     Start values that are no worse in the metric than the fitted ones are kept.
     """
@@ -130,27 +163,10 @@ def fit_batch(code, arg, value, length, X, target, effort, first, last, loss, it
     slots = np.empty((n_features + 2 * width, BLOCK))
     buffers = Buffers(slots, np.empty(rows), np.empty(rows), np.empty(rows), np.empty(width))
     for p in range(first, last):
-        n = length[p]
-        plan_program(code[p], arg[p], n, n_features, False, quick_plan, stack)
-        k, n_affine = plan_program(code[p], arg[p], n, n_features, True, plan, stack)
-        tree = Tree(code[p], n, plan, k, n_affine)
-        loss[p], iterations[p], reason[p] = BAD_LOSS, 0, NOTHING_TO_FIT
-        fitting = effort.iterations > 0 and k > 0
-        if not fitting or target.absolute:
-            loss[p] = score(tree, quick_plan, X, target, value[p], buffers)
-        if fitting:
-            for i in range(n):
-                algebra.value[i] = value[p, i]
-            iterations[p], reason[p] = fit_constants(tree, X, target, effort, work, algebra, buffers.kept)
-            found = BAD_LOSS
-            if reason[p] != BAD_START:
-                found = score(tree, quick_plan, X, target, algebra.value, buffers)
-            if found < loss[p]:
-                loss[p] = found
-                for i in range(n):
-                    value[p, i] = algebra.value[i]
-            if effort.robust and target.absolute and found < BAD_LOSS:
-                loss[p] = fit_robustly(tree, quick_plan, X, target, effort, loss[p], value[p], work, algebra, buffers)
-            if loss[p] == BAD_LOSS or target.absolute:
-                loss[p] = score(tree, quick_plan, X, target, value[p], buffers)
+        plan_program(code[p], arg[p], length[p], n_features, False, quick_plan, stack)
+        k, n_affine = plan_program(code[p], arg[p], length[p], n_features, True, plan, stack)
+        tree = Tree(code[p], length[p], plan, k, n_affine)
+        loss[p], iterations[p], reason[p], redundant[p] = fit_program(
+            tree, quick_plan, X, target, effort, value[p], work, algebra, buffers
+        )
         signatures[p] = signature(buffers.prediction)

@@ -44,14 +44,16 @@ class Fitted:
     """What a fit gives for each of P programs.
 
     value (P, L): node values with the fitted constants in place. loss (P,): in the task's metric, lower is better,
-    finite (BAD_LOSS for a law with a bad row). iterations (P,), reason (P,): see `StopReason`. signature (P,):
-    equal for programs whose predictions agree to about 7 digits.
+    finite (BAD_LOSS for a law with a bad row). iterations (P,), reason (P,): see `StopReason`. redundant (P,): how
+    many constants the data cannot tell from the others, so that they stayed where they were. signature (P,): equal
+    for programs whose predictions agree to about 7 digits.
     """
 
     value: F64
     loss: F64
     iterations: NDArray[np.int64]
     reason: NDArray[np.int8]
+    redundant: NDArray[np.int8]
     signature: NDArray[np.uint64]
 
 
@@ -78,13 +80,18 @@ def fit(
     effort = Effort(max_iterations, small_gain, robust)
     n = len(batch)
     out = Fitted(
-        batch.value.copy(), np.full(n, BAD_LOSS), np.zeros(n, np.int64), np.zeros(n, np.int8), np.zeros(n, np.uint64)
+        value=batch.value.copy(),
+        loss=np.full(n, BAD_LOSS),
+        iterations=np.zeros(n, np.int64),
+        reason=np.zeros(n, np.int8),
+        redundant=np.zeros(n, np.int8),
+        signature=np.zeros(n, np.uint64),
     )
 
     def run(first: int, last: int) -> None:
         fit_batch(
             batch.code, batch.arg, out.value, batch.length, X, target, effort, first, last,
-            out.loss, out.iterations, out.reason, out.signature,
+            out.loss, out.iterations, out.reason, out.redundant, out.signature,
         )  # fmt: skip
 
     in_threads(run, n, threads)

@@ -12,9 +12,10 @@ from collections import namedtuple
 
 import numpy as np
 
+from fitness.by_pointer import normal_equations
 from fitness.jit import kernel
 from fitness.metrics import Space
-from fitness.normal_equations import accumulate, solve
+from fitness.normal_equations import solve
 from fitness.plan import AFFINE, MAX_PARAMETERS, PARAM
 
 PLAIN, RELATIVE = int(Space.PLAIN), int(Space.RELATIVE)
@@ -67,14 +68,14 @@ def accept(tree, algebra):  # type: ignore[no-untyped-def]
 def try_step(tree, rows, error, n_affine, work, algebra):  # type: ignore[no-untyped-def]
     """Normal equations at value + step, with the affine parameters solved again where that matters; returns r'r."""
     move(tree, algebra.value, algebra.step, algebra.trial)
-    trial_error = accumulate(tree, algebra.trial, rows, work, algebra.trial_G)
+    trial_error = normal_equations(tree, algebra.trial, rows, work, algebra.trial_G)
     if n_affine == 0 or not math.isfinite(trial_error):
         return trial_error
     gain = solve(algebra.trial_G, tree.k, n_affine, n_affine, 0.0, algebra.L, algebra.step)
     projected = trial_error - gain
     if projected < error and (trial_error >= error or gain > _RESOLVE * projected):
         move(tree, algebra.trial, algebra.step, algebra.trial)
-        trial_error = accumulate(tree, algebra.trial, rows, work, algebra.trial_G)
+        trial_error = normal_equations(tree, algebra.trial, rows, work, algebra.trial_G)
     return trial_error
 
 
@@ -86,7 +87,7 @@ def solve_affine(tree, rows, error, target_size, work, algebra):  # type: ignore
         if not gain > _SMALL_GAIN * error:
             return error
         move(tree, algebra.value, algebra.step, algebra.trial)
-        trial_error = accumulate(tree, algebra.trial, rows, work, algebra.trial_G)
+        trial_error = normal_equations(tree, algebra.trial, rows, work, algebra.trial_G)
         if not trial_error < error:
             return error
         accept(tree, algebra)
@@ -104,7 +105,7 @@ def descend(tree, rows, max_iterations, small_gain, target_size, work, algebra):
     is the weighted sum of squares of the target, which r'r is compared with.
     """
     n_affine = tree.n_affine if rows.space == PLAIN or rows.space == RELATIVE else 0
-    error = accumulate(tree, algebra.value, rows, work, algebra.G)
+    error = normal_equations(tree, algebra.value, rows, work, algebra.G)
     if not math.isfinite(error):
         return math.inf, 0, BAD_START
     if n_affine > 0:

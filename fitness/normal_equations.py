@@ -154,3 +154,13 @@ def solve(G, k, n_exact, n_solve, damping, L, step):  # type: ignore[no-untyped-
                 dot -= L[m, i] * step[m] * math.sqrt(G[m, m])
             step[i] = dot / L[i, i] / math.sqrt(G[i, i])
     return predicted_decrease(G, k, step)
+
+
+@kernel(entry=False)
+def dependent(G, k, L, step):  # type: ignore[no-untyped-def]
+    """How many of k parameters have a column that is zero or depends on the columns of the others."""
+    solve(G, k, k, k, 0.0, L, step)
+    count = 0
+    for i in range(k):
+        count += L[i, i] == 0.0
+    return count

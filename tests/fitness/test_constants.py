@@ -93,6 +93,8 @@ def test_a_redundant_constant_stays_where_it_is() -> None:
     assert loss < 1e-20
     assert np.max(np.abs(constants(program))) < 10.0
     assert constants(program)[1] == 1.0  # the second multiple of x
+    batch = ProgramBatch.of([parse(t, NAMES) for t in ("1.0*x + 1.0", "0.5*x + 1.0*x + 1.0", "1.0*x + 1.0*(x - x)")])
+    assert fit(batch, data, "mse").redundant.tolist() == [0, 1, 1]
     program, loss, _ = fitted("1.0*(1.0*x) + 1.0", data)
     assert loss < 1e-20
     assert np.max(np.abs(constants(program))) < 10.0
@@ -143,6 +145,10 @@ def test_weights_multiply_squared_errors() -> None:
     weight = np.where(np.arange(len(y)) % 2 == 0, 0.0, 2.0)
     program, _, _ = fitted("1.0*x + 0.0", Dataset(data.X, y, data.names, weight))
     np.testing.assert_allclose(constants(program), [2.0, 1.0], rtol=1e-10)
+
+
+def test_an_empty_batch_is_fitted() -> None:
+    assert fit(ProgramBatch.of([]), data_of("2.0*x"), "mse", threads=2).loss.shape == (0,)
 
 
 def test_rows_restricts_fit_and_loss() -> None:
