@@ -72,6 +72,7 @@ class Session:
         """Import the engine, which compiles its kernels at the first start; False if somebody interrupts that."""
         try:
             with self._stop.interruptible():
+                importlib.import_module("evolve.compiling").precompiler()
                 importlib.import_module("evolve.engine")
         except KeyboardInterrupt:
             self._observers.stopped(str(self._stop.reason), replace(self._last, elapsed=self.elapsed))
@@ -121,7 +122,7 @@ class Session:
         with search.timer.phase("publish interim"):
             published = publisher.publish_interim(search.front, search.grammar)
         if published:
-            self._observers.law_improved(progress)
+            self._observers.law_improved(replace(progress, elapsed=self.elapsed))
         self._published_at = time.monotonic()
 
     def _reason(self) -> str | None:
