@@ -215,3 +215,13 @@ def test_decades_are_fitted_in_log_space() -> None:
     np.testing.assert_allclose(in_log.value[0, [0, 1]], [3.0, 1.7], rtol=0.03)
     plain = ProgramBatch(start.code, start.arg, in_plain.value, start.length)
     assert in_log.loss[0] < 0.9 * evaluate(plain, data, "log_mae")[0]
+
+
+@pytest.mark.parametrize("metric", ["mape", "smape", "log_mae", "mae"])
+def test_zero_and_negative_targets_are_skipped_as_the_metric_says(metric: str) -> None:
+    """SR-22: a target that is 0, or negative under a logarithm, must not decide the fit."""
+    x = np.linspace(-4, 4, 25)
+    y = np.where(np.abs(x) < 1e-12, 0.0, 2 * x)
+    program, loss, _ = fitted("1.0*x", Dataset.of(x[None], y, ["x"]), metric, 10)
+    np.testing.assert_allclose(constants(program), [2.0], rtol=1e-9)
+    assert loss < 1e-9
