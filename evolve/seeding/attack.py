@@ -8,13 +8,14 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from evolve.seeding import assemble, lookup, powerlaw, rational, scan, sparse
-from evolve.seeding.build import Builder
+from evolve.seeding import adaptive, assemble, lookup, powerlaw, rational, scan, sparse
+from evolve.seeding.build import Builder, evaluate
 from evolve.seeding.growth import grow
 from evolve.seeding.images import Target, images
 from evolve.seeding.inner import InnerSums
 from evolve.seeding.judge import GrammarLike, Judge, Proposal, Writer
 from evolve.seeding.problem import Problem
+from evolve.seeding.scan import Inner
 from evolve.seeding.table import Table
 from evolve.seeding.waves import Periodogram
 from evolve.seeding.work import Meter
@@ -23,20 +24,23 @@ from operators.program import Program
 F64 = NDArray[np.float64]
 
 SMALL, LARGE = 3000, 30000
+_TABLE_ROWS = 320
 _PAIR_COLUMNS = 8000
+_GROWN_PAIR_COLUMNS = 5000
 _FACTORS = 400
 _INPUTS = 60
 
 
 class Attack:
-    """The look-ups for one problem (on the table's rows). Every stage is a generator of proposals."""
+    """The look-ups for one problem. Every stage is a generator of proposals; X (features, rows) are the inputs."""
 
     def __init__(
         self, problem: Problem, X: F64, builder: Builder, grammar: GrammarLike, judge: Judge, meter: Meter
     ) -> None:
-        self.problem, self.X, self.builder = problem, X, builder
+        self.whole, self.problem = problem, problem.first_rows(_TABLE_ROWS)
+        self.X, self.builder = X, builder
         self.grammar, self.judge, self.meter = grammar, judge, meter
-        self.targets = [problem.target, *images(problem.target, builder)]
+        self.targets = [self.problem.target, *images(self.problem.target, builder)]
 
     @cached_property
     def small(self) -> Table:
@@ -78,19 +82,17 @@ class Attack:
     def scans(self) -> Iterator[Proposal]:
         """Sums with frequencies, rates, exponents, offsets and bells."""
         table = self.small
-        chosen = table.columns.entry[:_INPUTS]
-        size = np.abs(table.values[chosen])
-        chosen = chosen[np.log10(size.max(axis=1) / np.median(size, axis=1)) < 4.0]
-        inputs, programs = table.values[chosen], [table.program(int(e)) for e in chosen]
+        programs = [table.program(int(e)) for e in table.columns.entry[:_INPUTS]]
+        inputs = np.array([evaluate(p, self.X) for p in programs])
+        tame = _is_tame(inputs)
+        inputs, programs = inputs[tame], [p for p, keep in zip(programs, tame, strict=True) if keep]
         periodogram = Periodogram(inputs, self.meter)
-        grids = list(scan.grid_columns(programs[:16], inputs[:16], self.builder))
+        grids = list(scan.grid_columns(programs[:16], inputs[:16, :_TABLE_ROWS], self.builder))
+        whole = {t.label: t for t in (self.whole.target, *images(self.whole.target, self.builder))}
         for t in self.targets[:4]:
-            scanned = []
-            for w in periodogram.search(t, inputs):
-                m = None if w.modulator < 0 else programs[w.modulator]
-                h = np.ones_like(t.z) if w.modulator < 0 else inputs[w.modulator]
-                scanned += list(periodogram.columns(w, t, h, programs, m, self.builder))
-            sums = InnerSums(table, t, self.X, [*scanned, *grids], self.meter, 1500).run()
+            found = periodogram.columns(whole[t.label], programs, self.builder) if t.label in whole else []
+            scanned = [Inner(c.values[:_TABLE_ROWS], c.write, c.label) for c in found]
+            sums = InnerSums(table, t, self.X[:, :_TABLE_ROWS], [*scanned, *grids], self.meter, 1500).run()
             yield from self._tell([(partial(t.rebuild, s.program), f"inner constants, {t.label}") for s in sums[:10]])
 
     def ratios(self) -> Iterator[Proposal]:
@@ -98,6 +100,20 @@ class Attack:
         for t in self.targets[:3]:
             found = rational.rationals(self.small, t, self.meter)
             yield from self._tell([(partial(r.write, self.small, t), f"quotient, {t.label}") for r in found[:10]])
+
+    def adaptive(self) -> Iterator[Proposal]:
+        """For the target and its images a table of their own, grown from what explains them."""
+        for t in self.targets[:6]:
+            table = self._table(SMALL)
+            for _ in range(2):
+                adaptive.extend(table, t, self.meter)
+                self.meter.evaluate(3 * SMALL, len(t.z))
+                yield from self._offer(table, t, sparse.singles(table, t, self.meter), "grown table")
+                found = sparse.pairs(table, [t], self.meter, _GROWN_PAIR_COLUMNS)[0]
+                yield from self._offer(table, t, found, "grown pairs")
+                yield from self._pursue(table, t, 4)
+                if self.judge.solved or table.size > LARGE:
+                    break
 
     def deep(self) -> Iterator[Proposal]:
         """The large table: single entries, factors, sums and pairs."""
@@ -137,6 +153,14 @@ class Attack:
         if not self.judge.solved:
             label = self.problem.label
             yield from self.judge.offer([(w, f"{origin}{label}") for w, origin in writers])
+
+
+def _is_tame(values: F64) -> NDArray[np.bool_]:
+    """Rows without a value far beyond the usual ones: those make a poor phase and a poor modulator."""
+    size = np.abs(values).max(axis=1)
+    with np.errstate(all="ignore"):
+        out: NDArray[np.bool_] = np.isfinite(size) & (np.ptp(values, axis=1) > 0.0) & (size < 1e4 * np.median(np.abs(values), axis=1))
+    return out
 
 
 def _same(program: Program) -> Program:

@@ -45,24 +45,28 @@ class _Growth:
         self.functions = [f for f in FUNCTIONS if f in table.builder.names]
 
     def run(self) -> None:
-        leaves = self.table.leaf_entries
+        leaves, n = self.table.leaf_entries, self.size
         powers = self.powers(leaves)
+        roots = self.unary("sqrt", leaves)
         products, sums = self.pairs(leaves)
-        squares = self.square_sums(leaves, powers[2], sums)
+        small = join(leaves, powers[2], powers[-1], roots, products, self.unary("sqrt", products))
+        squares = self.square_sums(powers[2], sums)
         shifted = self.shifted(join(leaves, powers[2], products))
-        monomials = self.monomials(powers, self.size // 8)
+        monomials = self.monomials(powers, n // 8)
         first = join(leaves, powers[2], powers[-1], sums, products)
-        simple = join(first, squares, shifted, monomials)
-        waves = self.applied(self.cheapest(first, self.size // 30))
-        ratios = self.inverted(self.cheapest(join(sums, squares, shifted), self.size // 30))
-        waves = join(waves, self.applied(self.cheapest(simple, self.size // 30)))
-        small = join(leaves, powers[2], powers[-1], products)
-        outer = join(waves, ratios)
-        self.products(self.cheapest(join(small, sums), self.size // 40), outer, self.size // 4)
-        self.products(outer, outer, self.size // 6)
-        self.products(self.cheapest(monomials, self.size // 60), outer, self.size // 6)
-        self.products(self.cheapest(join(small, monomials), 200), join(sums, squares, shifted), self.size // 10)
-        self.sums_of_three(join(powers[2], squares, products), self.size // 20)
+        waves = self.applied(self.cheapest(first, n // 30))
+        ratios = self.inverted(self.cheapest(join(sums, squares, shifted), n // 30))
+        wave_squares = join(self.table.unary("square", self.cheapest(waves, n // 15)))
+        waves = join(waves, self.applied(self.cheapest(join(first, squares, shifted, monomials), n // 30)))
+        outer = join(waves, wave_squares, ratios)
+        self.table.factors = join(small, shifted, monomials)
+        self.products(self.cheapest(join(small, sums), n // 30), outer, n // 4)
+        self.products(outer, outer, n // 8)
+        self.products(self.cheapest(monomials, n // 60), outer, n // 8)
+        self.products(self.cheapest(join(small, monomials), 200), join(sums, squares, shifted), n // 10)
+        self.sums_of_three(join(powers[2], squares, products), n // 20)
+        everything = np.arange(1, self.table.size)
+        self.products(self.cheapest(everything, 60), self.cheapest(everything, n // 4), n)
 
     def room(self) -> int:
         return max(0, self.size - self.table.size)
@@ -71,16 +75,17 @@ class _Growth:
         return entries[np.argsort(self.table.cost[entries], kind="stable")[: max(n, 4)]]
 
     def powers(self, leaves: I64) -> dict[int, I64]:
-        """Aligned with the leaves: entries of the powers -2..3 (0 where unusable); roots are added as well."""
+        """Aligned with the leaves: entries of the powers -2..3 (0 where unusable)."""
         t = self.table
         square = t.unary("square", leaves)
-        self.unary("sqrt", leaves)
         inverse_square = np.zeros_like(leaves)
         inverse_square[square > 0] = t.unary("inv", square[square > 0])
         return {1: leaves, 2: square, -1: t.unary("inv", leaves), -2: inverse_square, 3: t.unary("cube", leaves)}
 
     def unary(self, name: str, entries: I64) -> I64:
-        return self.table.unary(name, entries) if name in self.table.builder.names else np.zeros(0, np.int64)
+        """name(u) for the entries, if the grammar has it."""
+        made = self.table.unary(name, entries) if name in self.table.builder.names else np.zeros(0, np.int64)
+        return join(made)
 
     def pairs(self, leaves: I64) -> tuple[I64, I64]:
         left, right = pairs_of(leaves)
@@ -88,7 +93,7 @@ class _Growth:
         products = join(t.binary("mul", left, right), t.binary("div", left, right), t.binary("div", right, left))
         return products, join(t.binary("add", left, right), t.binary("sub", left, right), t.binary("sub", right, left))
 
-    def square_sums(self, leaves: I64, square: I64, sums: I64) -> I64:
+    def square_sums(self, square: I64, sums: I64) -> I64:
         t = self.table
         left, right = pairs_of(square[square > 0])
         out = [t.binary("add", left, right), t.binary("sub", left, right), t.binary("sub", right, left)]
@@ -158,11 +163,22 @@ class _Growth:
         return join(*out, t.binary("div", a, b), t.binary("div", b, a))
 
     def _cheapest_pairs(self, left: I64, right: I64, most: int) -> tuple[I64, I64]:
-        cost = self.table.cost[left][:, None] + self.table.cost[right][None, :]
-        order = np.argsort(cost, axis=None, kind="stable")[: 2 * most]
-        a, b = left[order // len(right)], right[order % len(right)]
-        once = ~(np.isin(a, right) & np.isin(b, left) & (a > b))  # of u*v and v*u keep one
+        """About `most` pairs with the least sum of prices, without looking at all pairs; of u*v and v*u one."""
+        price_left, price_right = self.prices(left), self.prices(right)
+        counts = np.convolve(np.bincount(price_left), np.bincount(price_right))
+        limit = int(np.searchsorted(np.cumsum(counts), 2 * most))
+        order = np.argsort(price_right, kind="stable")
+        reach = np.searchsorted(price_right[order], limit - price_left, side="right")
+        a = np.repeat(left, reach)
+        b = np.concatenate([right[order[:n]] for n in reach]) if len(reach) else a
+        first = np.argsort(np.repeat(price_left, reach) + self.prices(b), kind="stable")[: 4 * most]
+        a, b = a[first], b[first]
+        once = ~(np.isin(a, right) & np.isin(b, left) & (a > b))
         return a[once][:most], b[once][:most]
+
+    def prices(self, entries: I64) -> I64:
+        """Prices in halves, as integers."""
+        return np.round(2.0 * self.table.cost[entries]).astype(np.int64)
 
     def sums_of_three(self, entries: I64, most: int) -> I64:
         """u + v + w, and roots, inverses and functions of them."""

@@ -24,7 +24,8 @@ class Target:
     """What is to be matched: z (rows,), w (rows,) >= 0 so that w*(error of z) is the error of y, and the way back.
 
     `rebuild` turns a program for z into one for y. Where z is a logarithm, `rebuild_exp` turns a program for
-    exp(z), best written as a product, into one for y.
+    exp(z), best written as a product, into one for y. `outside` is the rms error in y that stays on rows on which
+    an image is not defined (they have weight 0).
     """
 
     z: F64
@@ -32,6 +33,7 @@ class Target:
     rebuild: Rebuild
     label: str
     rebuild_exp: Rebuild | None = None
+    outside: float = 0.0
 
     def times(self, values: F64, factor: Program, builder: Builder) -> Target:
         """The target z*factor (values: the factor's on the same rows, without zeros)."""
@@ -51,30 +53,39 @@ def plain(y: F64, w: F64) -> Target:
 
 @dataclass(frozen=True)
 class _Image:
-    """T with its slope dT/dy, the condition under which it is real, one-to-one and finite, and T^-1 as a program."""
+    """T with its slope dT/dy, where it is real, one-to-one and finite, and T^-1 as a program.
+
+    `even` images cannot tell y from -y: most of the rows say which it is.
+    """
 
     label: str
     image: Callable[[F64], F64]
     slope: Callable[[F64], F64]
-    allowed: Callable[[F64], bool]
+    inside: Callable[[F64], NDArray[np.bool_]]
     back: Callable[[Builder, Program], Program]
     back_exp: Callable[[Builder, Program], Program] | None = None
+    even: bool = False
 
 
-def _positive(y: F64) -> bool:
-    return bool(y.min() > 0.0)
+_LEAST_INSIDE = 0.9  # part of the rows on which an image has to be defined
+_TINY = 1e-12
+_LARGEST_WEIGHT = 1e3  # of a row, against the median
 
 
-def _one_sign(y: F64) -> bool:
-    return bool(y.min() > 0.0 or y.max() < 0.0)
+def _positive(y: F64) -> NDArray[np.bool_]:
+    return y > 0.0
 
 
-def _nonzero(y: F64) -> bool:
-    return bool(np.abs(y).min() > 0.0)
+def _one_sign(y: F64) -> NDArray[np.bool_]:
+    return y * np.sign(np.median(y)) > 0.0
 
 
-def _within(bound: float) -> Callable[[F64], bool]:
-    return lambda y: bool(np.abs(y).max() <= bound)
+def _nonzero(y: F64) -> NDArray[np.bool_]:
+    return y != 0.0
+
+
+def _between(low: float, high: float) -> Callable[[F64], NDArray[np.bool_]]:
+    return lambda y: (y >= low) & (y <= high)
 
 
 _HALF_PI = np.pi / 2
@@ -82,41 +93,43 @@ _ONE = constant(1.0, FIXED)
 
 IMAGES: tuple[_Image, ...] = (
     _Image("1/y", lambda y: 1.0 / y, lambda y: y**-2.0, _nonzero, lambda b, u: b.call("inv", u)),
-    _Image("y^2", lambda y: y * y, lambda y: 2.0 * y, _one_sign, lambda b, u: b.call("sqrt", u)),
+    _Image("y^2", lambda y: y * y, lambda y: 2.0 * y, _one_sign, lambda b, u: b.call("sqrt", u), even=True),
     _Image("log y", np.log, lambda y: 1.0 / y, _positive, lambda b, u: b.call("exp", u), lambda b, e: e),
-    _Image("1/y^2", lambda y: y**-2.0, lambda y: 2.0 * y**-3.0, _one_sign, lambda b, u: b.call("inv", b.call("sqrt", u))),
+    _Image("1/y^2", lambda y: y**-2.0, lambda y: 2.0 * y**-3.0, _one_sign, lambda b, u: b.call("inv", b.call("sqrt", u)), even=True),
     _Image("sqrt y", np.sqrt, lambda y: 0.5 * y**-0.5, _positive, lambda b, u: b.call("square", u)),
     _Image(
         "1/sqrt y", lambda y: y**-0.5, lambda y: 0.5 * y**-1.5, _positive, lambda b, u: b.call("inv", b.call("square", u))
     ),
-    _Image("exp y", np.exp, np.exp, _within(12.0), lambda b, u: b.call("log", u)),
-    _Image("sin y", np.sin, lambda y: np.cos(y), _within(_HALF_PI), lambda b, u: b.call("asin", u)),
-    _Image("cos y", np.cos, lambda y: np.sin(y), lambda y: bool(y.min() >= 0.0 and y.max() <= np.pi), lambda b, u: b.call("acos", u)),
-    _Image("tan y", np.tan, lambda y: np.cos(y) ** -2.0, _within(_HALF_PI - 1e-6), lambda b, u: b.call("atan", u)),
+    _Image("exp y", np.exp, np.exp, _between(-12.0, 12.0), lambda b, u: b.call("log", u)),
+    _Image("sin y", np.sin, lambda y: np.cos(y), _between(-_HALF_PI, _HALF_PI), lambda b, u: b.call("asin", u)),
+    _Image("cos y", np.cos, lambda y: np.sin(y), _between(0.0, np.pi), lambda b, u: b.call("acos", u)),
+    _Image("tan y", np.tan, lambda y: np.cos(y) ** -2.0, _between(-_HALF_PI + 1e-6, _HALF_PI - 1e-6), lambda b, u: b.call("atan", u)),
     _Image(
-        "asin y", np.arcsin, lambda y: 1.0 / np.sqrt(np.maximum(1.0 - y * y, 1e-12)), _within(1.0), lambda b, u: b.call("sin", u)
+        "asin y", np.arcsin, lambda y: 1.0 / np.sqrt(np.maximum(1.0 - y * y, 1e-12)), _between(-1.0, 1.0), lambda b, u: b.call("sin", u)
     ),
-    _Image("atanh y", np.arctanh, lambda y: 1.0 / (1.0 - y * y), _within(1.0 - 1e-9), lambda b, u: b.call("tanh", u)),
+    _Image("atanh y", np.arctanh, lambda y: 1.0 / (1.0 - y * y), _between(-1.0 + 1e-12, 1.0 - 1e-12), lambda b, u: b.call("tanh", u)),
     _Image("y^3", lambda y: y**3, lambda y: 3.0 * y * y, _one_sign, lambda b, u: b.power(u, 1.0 / 3.0)),
     _Image("log(1/y + 1)", lambda y: np.log(1.0 / y + 1.0), lambda y: 1.0 / (y * (y + 1.0)), _positive,
            lambda b, u: b.call("inv", b.call("sub", b.call("exp", u), _ONE)),
            lambda b, e: b.call("inv", b.call("sub", e, _ONE))),
     _Image("log(1/y - 1)", lambda y: np.log(1.0 / y - 1.0), lambda y: 1.0 / (y * (1.0 - y)),
-           lambda y: bool(y.min() > 0.0 and y.max() < 1.0), lambda b, u: b.call("inv", b.call("add", b.call("exp", u), _ONE)),
+           _between(_TINY, 1.0 - _TINY), lambda b, u: b.call("inv", b.call("add", b.call("exp", u), _ONE)),
            lambda b, e: b.call("inv", b.call("add", e, _ONE))),
-    _Image("log(1 - y)", lambda y: np.log(1.0 - y), lambda y: 1.0 / (1.0 - y), lambda y: bool(y.max() < 1.0),
+    _Image("log(1 - y)", lambda y: np.log(1.0 - y), lambda y: 1.0 / (1.0 - y), _between(-np.inf, 1.0 - _TINY),
            lambda b, u: b.call("sub", _ONE, b.call("exp", u)), lambda b, e: b.call("sub", _ONE, e)),
-    _Image("log(1 + y)", lambda y: np.log(1.0 + y), lambda y: 1.0 / (1.0 + y), lambda y: bool(y.min() > -1.0),
+    _Image("log(1 + y)", lambda y: np.log(1.0 + y), lambda y: 1.0 / (1.0 + y), _between(-1.0 + _TINY, np.inf),
            lambda b, u: b.call("sub", b.call("exp", u), _ONE), lambda b, e: b.call("sub", e, _ONE)),
 )  # fmt: skip
 
 
 def images(of: Target, builder: Builder) -> Iterator[Target]:
-    """Every image of a target that is defined on all rows and whose inverse the grammar can spell."""
-    for sign in (1.0, -1.0):
-        for kind in IMAGES:
-            if sign < 0.0 and (of.z.min() > 0.0 or not kind.allowed(-of.z) or kind.allowed(of.z)):
-                continue  # the mirrored image is for targets that are negative
+    """Every image of a target that is defined on nearly all rows and whose inverse the grammar can spell.
+
+    Noise may carry a few rows out of the domain: those get weight 0.
+    """
+    for kind in IMAGES:
+        upright = kind.inside(of.z).mean() >= _LEAST_INSIDE
+        for sign in (1.0,) if upright else (-1.0,):  # the mirrored image is for targets that are negative
             target = _make(kind, of, builder, sign)
             if target is not None:
                 yield target
@@ -124,25 +137,29 @@ def images(of: Target, builder: Builder) -> Iterator[Target]:
 
 def _make(kind: _Image, of: Target, builder: Builder, sign: float) -> Target | None:
     v = sign * of.z
-    if not kind.allowed(v):
+    inside = kind.inside(v)
+    if inside.mean() < _LEAST_INSIDE or np.ptp(v[inside]) == 0.0:
         return None
-    negative = kind.label in ("y^2", "1/y^2") and v.max() < 0.0
-    mirrored = (sign < 0.0) != negative
+    mirrored = (sign < 0.0) != (kind.even and np.median(v) < 0.0)
 
     def signed(back: Callable[[Builder, Program], Program]) -> Rebuild:
         return lambda u: of.rebuild(builder.call("neg", back(builder, u)) if mirrored else back(builder, u))
 
     rebuild = signed(kind.back)
     rebuild_exp = signed(kind.back_exp) if kind.back_exp else None
-
     try:
         rebuild(variable(0))
     except Inexpressible:
         return None
+    allowed = np.sort(v[inside])
+    nearest = allowed[np.minimum(np.searchsorted(allowed, v), len(allowed) - 1)]
+    outside = float(np.sqrt(np.mean((of.w * np.where(inside, 0.0, v - nearest)) ** 2)))
+    v = np.where(inside, v, np.median(v[inside]))
     with np.errstate(all="ignore"):
         z, slope = kind.image(v), np.abs(kind.slope(v))
-        weight = of.w / np.maximum(slope, 1e-300)
-    if not (np.isfinite(z).all() and np.isfinite(weight).all() and np.ptp(z) > 0.0):
+        weight = np.where(inside, of.w / np.maximum(slope, 1e-300), 0.0)
+    if not (np.isfinite(z).all() and np.isfinite(weight).all() and np.ptp(z) > 0.0 and weight.max() > 0.0):
         return None
-    weight = np.minimum(weight, 1e3 * np.median(weight)) if np.median(weight) > 0.0 else weight
-    return Target(z, weight, rebuild, f"{of.label}, {kind.label}" if of.label != "y" else kind.label, rebuild_exp)
+    weight = np.minimum(weight, _LARGEST_WEIGHT * np.median(weight[inside]))
+    label = kind.label if of.label == "y" else f"{of.label}, {kind.label}"
+    return Target(z, weight, rebuild, label, rebuild_exp, outside)

@@ -81,11 +81,9 @@ class InnerSums:
             return None
         values = [self.table.values[self.table.columns.entry[j]] for j in members if j < self.n]
         values += [scanned[j - self.n].values for j in members if j >= self.n]
-        A = np.column_stack([*values, np.ones(self.X.shape[1])]) * self.target.w[:, None]
-        norm = np.linalg.norm(A, axis=0)
-        if not (np.isfinite(A).all() and np.all(norm > 0.0)):
+        c = _coefficients([*values, np.ones(self.X.shape[1])], self.target)
+        if c is None:
             return None
-        c = np.linalg.lstsq(A / norm, self.target.w * self.target.z, rcond=1e-13)[0] / norm
         try:
             coefficients = [nearest_simple(float(v), 1e-9) for v in c[:-1]]
             return self.table.builder.linear(coefficients, [*plain, *inner], float(c[-1])), tuple(inner)
@@ -104,6 +102,20 @@ class InnerSums:
             after = program.with_values(result.value[i, : len(program)])
             out.append(Sum(after, tuple(_same_place(program, after, term) for term in inner), float(result.loss[i])))
         return out
+
+
+def _coefficients(columns: list[F64], target: Target) -> F64 | None:
+    """Weighted least squares; the last column (the intercept) gets 0 if leaving it out costs less than a constant may."""
+    A = np.column_stack(columns) * target.w[:, None]
+    norm = np.linalg.norm(A, axis=0)
+    if not (np.isfinite(A).all() and np.all(norm > 0.0)):
+        return None
+    b = target.w * target.z
+    full = np.linalg.lstsq(A / norm, b, rcond=1e-13)[0] / norm
+    short = np.append(np.linalg.lstsq(A[:, :-1] / norm[:-1], b, rcond=1e-13)[0] / norm[:-1], 0.0)
+    errors = [float(np.mean((b - A @ c) ** 2)) for c in (full, short)]
+    out: F64 = short if errors[1] <= errors[0] * (1.0 + 2.0 * np.log(len(b)) / len(b)) else full
+    return out
 
 
 def _same_place(before: Program, after: Program, term: Program) -> Program:

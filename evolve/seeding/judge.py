@@ -9,7 +9,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evolve.seeding.build import Inexpressible, nearest_simple
+from evolve.seeding.build import Builder, Inexpressible, nearest_simple
+from evolve.seeding.digits import Digits
+from evolve.seeding.prune import prune
 from evolve.seeding.work import Meter
 from fitness.constants import fit
 from fitness.data import Dataset
@@ -18,8 +20,9 @@ from operators.program import FIXED, Program, ProgramBatch
 
 F64 = NDArray[np.float64]
 
-EXACT = 1e-9  # relative rms error that numbers printed with ten digits still reach
-_SOLVED_COST = 4.0  # errors within this factor of the best are told apart by complexity once a law is exact
+EXACT = 1e-9  # relative rms error of a law that is the truth, unless the data's digits say otherwise
+_ROUNDED = 1e-5  # the largest error, relative, that may be put down to rounding
+_PRUNE_ROWS = 500
 
 Writer = tuple[Callable[[], Program], str]  # a program to be spelled, and where it comes from
 
@@ -58,10 +61,8 @@ class Judge:
         self.front: list[tuple[int, float]] = []
         self.seen: set[bytes] = set()
         self.best = np.inf
-
-    @property
-    def solved(self) -> bool:
-        return self.best <= EXACT
+        self.solved = False
+        self._digits = Digits(data)
 
     def offer(self, writers: Sequence[Writer], iterations: int = 8) -> list[Proposal]:
         """Those of the programs, fitted, that are legal and improve the front (complexity, error), best error first."""
@@ -93,24 +94,42 @@ class Judge:
     def _proposal(self, program: Program, origin: str, error: float) -> Proposal | None:
         if not error < 10.0:
             return None
-        if error <= 100 * EXACT:
-            program, error = self._snapped(program, error)
+        exact = self._exact(program, error)
+        if exact > 0.0:
+            program, error = self._snapped(program, error, exact)
         cost = int(complexities(ProgramBatch.of([program]))[0])
-        slack = _SOLVED_COST if error <= EXACT else self.slack
-        if any(c <= cost and e <= max(error * slack, EXACT / 10) for c, e in self.front):
+        if any(c <= cost and e <= max(error * self.slack, exact) for c, e in self.front):
             return None
+        self.solved |= exact > 0.0
         self.front = [(c, e) for c, e in self.front if c < cost or e < error] + [(cost, error)]
         self.best = min(self.best, error)
         return Proposal(program, origin, error)
 
-    def _snapped(self, program: Program, error: float) -> tuple[Program, float]:
-        """An exact law with those constants fixed that are small fractions but for rounding."""
+    def _exact(self, program: Program, error: float) -> float:
+        """The relative error up to which this program counts as exact, if it does; else 0."""
+        if error > _ROUNDED:
+            return 0.0
+        bound = max(EXACT, 3.0 * self._digits.expected_error(program) / self.spread)
+        return bound if error <= bound else 0.0
+
+    def _snapped(self, program: Program, error: float, bound: float) -> tuple[Program, float]:
+        """An exact law without terms that are zero, and with those constants fixed that are small fractions."""
+        pruned = prune(program, self.data.X[:, :_PRUNE_ROWS], Builder(self.grammar.primitives))
+        program, error = self._if_exact(pruned, program, error, bound)
         value, arg = program.value.copy(), program.arg.copy()
         for i in program.free:
             simple = nearest_simple(float(value[i]), 1e-6)
             if simple != value[i]:
                 value[i], arg[i] = simple, FIXED
-        snapped = Program(program.code, arg, value)
-        after = float(fit(ProgramBatch.of([snapped]), self.data, "rmse", 4).loss[0]) / self.spread
-        self.meter.evaluate(5, self.data.n_rows)
-        return (snapped, after) if after <= max(2.0 * error, EXACT / 10) else (program, error)
+        return self._if_exact(Program(program.code, arg, value), program, error, bound)
+
+    def _if_exact(self, changed: Program, program: Program, error: float, bound: float) -> tuple[Program, float]:
+        """The changed program, refitted, if it is as exact as the program was; else the program."""
+        if changed == program:
+            return program, error
+        fitted = fit(ProgramBatch.of([changed]), self.data, "rmse", 8)
+        self.meter.evaluate(9, self.data.n_rows)
+        after = float(fitted.loss[0]) / self.spread
+        if after <= max(2.0 * error, bound):
+            return changed.with_values(fitted.value[0, : len(changed)]), after
+        return program, error

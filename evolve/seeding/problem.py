@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ class Problem:
     def first_rows(self, n: int) -> Problem:
         """The same problem on the first n rows (the sample is in random order)."""
         t = self.target
-        target = Target(t.z[:n], t.w[:n], t.rebuild, t.label, t.rebuild_exp)
+        target = replace(t, z=t.z[:n], w=t.w[:n])
         return Problem(self.leaves, np.ascontiguousarray(self.values[:, :n]), target, self.label)
 
     def divided(self, leaf: int, exponent: float, builder: Builder) -> Problem:

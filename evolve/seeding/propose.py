@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from operators.program import variable
 
 I64 = NDArray[np.int64]
 
-SAMPLE_ROWS = 320  # of tables and surrogates
+SAMPLE_ROWS = 800  # in random order: waves use them all, tables and surrogates the first few hundred
 JUDGE_ROWS = 4000
 
 
@@ -69,7 +68,7 @@ class Seeder(Iterator[Proposal]):
             reduced.append(self._attack(problem))
             yield from reduced[-1].quick()
         order = [*reversed(reduced), raw]
-        for stage in (Attack.factors, Attack.scans, Attack.ratios, Attack.deep):
+        for stage in (Attack.factors, Attack.scans, Attack.ratios, Attack.adaptive, Attack.deep):
             for attack in order:
                 yield from stage(attack)
 

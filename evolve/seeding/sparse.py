@@ -164,6 +164,10 @@ class Pursuit:
                 found.setdefault(tuple(sorted((*members, int(j)))), explained + float(gain[j]))
         return sorted(((e, s) for s, e in found.items()), key=lambda x: (-round(x[0], 7), x[1]))[: self.width]
 
+    def gains(self, members: tuple[int, ...]) -> F32:
+        """What each column would add to the explained part of the target, beside the members."""
+        return self._gains(members)[1]
+
     def _gains(self, members: tuple[int, ...]) -> tuple[float, F32]:
         """(part of the target the members explain, what each other column would add)."""
         unit, residual = self.unit, self.t

@@ -28,6 +28,9 @@ F64 = NDArray[np.float64]
 _IMAGES = ("log y", "1/y", "y^2")
 _LARGEST_MISFIT = 0.25
 _TRIALS = 6  # hypotheses verified in a round
+_CLEAR_MISFIT = 0.02
+_NOISE_FREE = 1e-7  # nugget
+_TOLERATED_CLEAR = 6.0
 _TOLERATED = 1.03  # growth of the leave-one-out error by which a reduction still counts as no worse
 
 
@@ -35,13 +38,15 @@ _TOLERATED = 1.03  # growth of the leave-one-out error by which a reduction stil
 class View:
     """A problem with the surrogate that predicts it best, and the gradient of z in units of the target's spread.
 
-    `slope` (k, rows) is w*dz/dx of the target itself whatever image the surrogate was fitted to.
+    `slope` (k, rows) is w*dz/dx of the target itself whatever image the surrogate was fitted to; `error` its
+    leave-one-out error in y.
     """
 
     problem: Problem
     fitted: Surrogate
     image: str
     slope: F64
+    error: float
 
 
 def look(problem: Problem, builder: Builder, meter: Meter, lengths: F64 | None = None, image: str = "") -> View | None:
@@ -53,9 +58,12 @@ def look(problem: Problem, builder: Builder, meter: Meter, lengths: F64 | None =
         if name not in ("", *_IMAGES) or (image != name and image != "any"):
             continue
         fitted = surrogate.fit(problem.values, t.z, t.w, lengths, iterations=8 if lengths is not None else 15)
-        meter.spend(30 * len(t.z) ** 3)
-        if fitted is not None and (best is None or fitted.loo < best.fitted.loo):
-            best = View(problem, fitted, name, fitted.gradient * t.w)
+        meter.spend(10 * surrogate.ROWS**3)
+        if fitted is None:
+            continue
+        error = float(np.hypot(fitted.loo, t.outside))
+        if best is None or error < best.error:
+            best = View(problem, fitted, name, fitted.gradient * t.w, error)
     return best
 
 
@@ -97,7 +105,7 @@ def _peeled(view: View, builder: Builder, meter: Meter) -> View | None:
             found = found[:-1]
             continue
         after = look(problem, builder, meter, image="any")
-        if after is not None and after.fitted.loo <= _TOLERATED * view.fitted.loo:
+        if after is not None and _no_worse(after, view, found[-1][0]):
             return after
         found = found[: len(found) // 2]
     return None
@@ -133,13 +141,19 @@ def _merged(view: View, builder: Builder, meter: Meter) -> View | None:
         except Inexpressible:
             continue
         after = look(reduced, builder, meter, image=view.image)
-        if after is None or after.fitted.loo > _TOLERATED * view.fitted.loo:
+        if after is None or not _no_worse(after, view, h.misfit):
             continue
-        if best is None or after.fitted.loo < 0.98 * best.fitted.loo:
+        if best is None or after.error < best.error:
             best = after
-    if best is None:
-        return None
-    return look(best.problem, builder, meter, image="any")
+        if h.misfit < _CLEAR_MISFIT:
+            break
+    return None if best is None else look(best.problem, builder, meter, image="any")
+
+
+def _no_worse(after: View, before: View, misfit: float) -> bool:
+    """Does the reduced problem predict as well? Without noise, a clear sign from the gradient weighs more than that."""
+    clear = misfit < _CLEAR_MISFIT and before.fitted.nugget < _NOISE_FREE
+    return after.error <= (_TOLERATED_CLEAR if clear else _TOLERATED) * before.error
 
 
 def _pairs(view: View, builder: Builder) -> Iterator[Hypothesis]:

@@ -25,6 +25,7 @@ I64 = NDArray[np.int64]
 _LARGEST = 1e80  # values beyond this leave no room for squares of squares
 _MANTISSA_SHIFT = np.int64(20)  # of 52 bits: values equal to 2e-10 are one value
 _MIX = np.int64(-7046029254386353131)  # an odd number with mixed bits, to hash two integers into one
+_RARE = dict.fromkeys(("tanh", "atan", "abs", "tan", "asin", "acos", "sinh", "cosh"), 2.5)  # prices
 _BLOCK = 4096  # entries evaluated at a time
 
 
@@ -53,10 +54,10 @@ class Table:
         self._key_entry = np.zeros(0, np.int64)
         self._programs: dict[int, Program] = {}
         self.size = 0
+        self.factors = np.zeros(0, np.int64)  # entries that laws like to have as a factor; set by who grows the table
         self._append(np.ones((1, m)), CONST, np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1, np.float32))
-        costs = np.array([len(p) for p in leaves], dtype=np.float32)
         slots = np.arange(k)
-        self._append(values, VAR, slots, slots, costs)
+        self._append(values, VAR, slots, slots, np.ones(k, np.float32))
 
     @property
     def values(self) -> F64:
@@ -64,7 +65,7 @@ class Table:
 
     @property
     def cost(self) -> F32:
-        """Nodes of every entry's expression, the leaves' own sizes included."""
+        """Price of every entry: its nodes (a leaf is one), rare functions counted as more than one."""
         return self._cost[: self.size]
 
     @property
@@ -76,7 +77,7 @@ class Table:
         allowed = (self._holds[of] & self._bans.get(OPCODE[name], np.uint64(0))) == 0
         out = np.zeros(len(of), np.int64)
         chosen = of[allowed]
-        out[allowed] = self._add(OPCODE[name], chosen, chosen, self._cost[chosen] + np.float32(1.0))
+        out[allowed] = self._add(OPCODE[name], chosen, chosen, self._cost[chosen] + np.float32(_RARE.get(name, 1.0)))
         return out
 
     def binary(self, name: str, left: I64, right: I64) -> I64:
@@ -132,10 +133,11 @@ class Table:
         self._left[rows], self._right[rows] = left, right
         if op not in (CONST, VAR):
             self._holds[rows] = self._holds[left] | self._holds[right] | np.uint64(1 << op)
-        keys = np.concatenate([self._keys, self._key(values)])
-        entries = np.concatenate([self._key_entry, np.arange(rows.start, rows.stop)])
+        keys = self._key(values)
         order = np.argsort(keys, kind="stable")
-        self._keys, self._key_entry = keys[order], entries[order]
+        at = np.searchsorted(self._keys, keys[order])
+        self._keys = np.insert(self._keys, at, keys[order])
+        self._key_entry = np.insert(self._key_entry, at, rows.start + order)
         self.size += n
         self.__dict__.pop("columns", None)
 

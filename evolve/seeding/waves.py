@@ -7,8 +7,9 @@ demodulation) to look for the next term of it: sin(10*x**2 + y**2) is found thou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,14 +53,14 @@ class Periodogram:
         self.cos, self.sin = np.cos(angle, dtype=np.float32), np.sin(angle, dtype=np.float32)
         meter.spend(20 * angle.size)
 
-    def search(self, target: Target, modulators: F64, keep: int = 4) -> list[Wave]:
+    def search(self, target: Target, modulators: F64, keep: int = 6) -> list[Wave]:
         """The strongest waves with modulators (h, rows) or none; phases have up to three terms."""
         found: list[Wave] = []
         candidates = np.concatenate([np.ones((1, len(target.z))), modulators])
         pull = np.stack([_pull(target, h) for h in candidates], axis=1).astype(np.float32)
         power = 2.0 * ((self.cos @ pull) ** 2 + (self.sin @ pull) ** 2)  # (inputs * steps, h)
         self.meter.spend(2 * self.cos.size * len(candidates))
-        chance = 2.2 * np.log(power.size) * np.array([_effective(target, h) for h in candidates])
+        chance = 1.8 * np.log(power.size) * np.array([_effective(target, h) for h in candidates])
         power = np.where(power > chance, power, 0.0)
         peak = power.reshape(len(self.inputs), _STEPS, -1).max(axis=1)  # (inputs, h)
         for i in np.argsort(-np.round(peak, 5), axis=None, kind="stable")[:keep]:
@@ -113,20 +114,24 @@ class Periodogram:
                 steps[k] /= 3.0
         return Wave(wave.modulator, tuple(terms), power, _variance(target, h) * (1.0 - power))
 
-    def columns(self, wave: Wave, target: Target, h: F64, inputs: Sequence[Program], modulator: Program | None, builder: Builder) -> Iterator[Inner]:
-        """The wave as columns: with its phase fitted, as a sine, and as a cosine."""
-        phase = self._phase(wave.terms)
-        shift = _best_shift(phase, target, h)
+    def columns(self, target: Target, programs: Sequence[Program], builder: Builder) -> list[Inner]:
+        """The strongest waves as columns; programs are those of the inputs, which serve as modulators too."""
+        out: list[Inner] = []
+        for wave in self.search(target, self.inputs):
+            phase = self._phase(wave.terms)
+            m = wave.modulator
+            h, modulator = (np.ones_like(phase), []) if m < 0 else (self.inputs[m], [programs[m]])
+            terms = [builder.product([constant(b, FREE), programs[u]]) for u, b in wave.terms]
+            shift = _best_shift(phase, target, h)
+            for name, function, offset in (("sin", np.sin, shift), ("sin", np.sin, 0.0), ("cos", np.cos, 0.0)):
+                if name in builder.names:
+                    write = partial(_spelled, builder, name, terms, offset, modulator)
+                    out.append(Inner(h * function(phase + offset), write, "wave"))
+        return out
 
-        def spelled(name: str, offset: float) -> Program:
-            u = builder.linear([1.0] * len(wave.terms), [builder.product([constant(b, FREE), inputs[u]]) for u, b in wave.terms], offset)
-            return builder.product([*([modulator] if modulator is not None else []), builder.call(name, u)])
 
-        if "sin" in builder.names:
-            yield Inner(h * np.sin(phase + shift), lambda: spelled("sin", shift), "wave")
-            yield Inner(h * np.sin(phase), lambda: spelled("sin", 0.0), "wave")
-        if "cos" in builder.names:
-            yield Inner(h * np.cos(phase), lambda: spelled("cos", 0.0), "wave")
+def _spelled(builder: Builder, name: str, terms: list[Program], offset: float, modulator: list[Program]) -> Program:
+    return builder.product([*modulator, builder.call(name, builder.linear([1.0] * len(terms), terms, offset))])
 
 
 def _normalised(target: Target, h: F64) -> tuple[F64, F64]:
