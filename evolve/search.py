@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from evolve.candidate import Candidate, Front
+from evolve.compiling import VARIATION, precompiler
 from evolve.config import SearchConfig
 from evolve.graft import Grafter
 from evolve.islands import Island
@@ -101,6 +102,7 @@ class Search:
     def generations(self) -> Iterator[State]:
         """Run generation after generation; the last state yielded carries the reason for stopping."""
         self._offer(self._deep([*self._starts, *trivial_laws(self.grammar)]), "start")
+        precompiler().wait(VARIATION)
         while True:
             version = self.front.version
             for island in self.islands:
@@ -108,8 +110,6 @@ class Search:
             self._propose()
             self._refine_front()
             self._migrate()
-            if self._generation == 0:
-                self._simplifier.start()
             self._generation += 1
             improved = self.front.version != version
             if improved:

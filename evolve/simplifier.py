@@ -1,16 +1,15 @@
 """Simplification in the loop, from the moment its kernel is there.
 
-The rewriting kernel is large: where no compiled version is kept on disk it takes longer to compile than a search may
-take to find its law. It is compiled beside the search; until then programs stay as they are, unless the run is paced
-by evaluations, where the clock must not decide what the search sees and the first call waits.
+The rewriting kernel is large: at a first start its compilation (see `compiling`) takes longer than a search may take
+to find its law. Until it is there programs stay as they are, unless the run is paced by evaluations, where the clock
+must not decide what the search sees and the first call waits.
 """
 
 from __future__ import annotations
 
-import threading
-
+from evolve.compiling import SIMPLIFICATION, precompiler
 from evolve.timing import Timer
-from operators.program import Program, ProgramBatch, variable
+from operators.program import Program, ProgramBatch
 from operators.simplify import equal_forms, simplify_all
 
 
@@ -20,12 +19,6 @@ class Simplifier:
     def __init__(self, wait: bool, timer: Timer | None = None) -> None:
         self._wait = wait
         self._timer = timer or Timer()
-        self._ready = threading.Event()
-
-    def start(self) -> None:
-        """Begin to compile: after the kernels that the first generation needs, which would have to queue behind it."""
-        if not self._ready.is_set():
-            threading.Thread(target=self._compile, name="compile simplify", daemon=True).start()
 
     def all(self, batch: ProgramBatch, primitives: tuple[str, ...]) -> ProgramBatch:
         """Every program simplified (length 0: a constant part is not finite and real), or the batch itself."""
@@ -43,12 +36,6 @@ class Simplifier:
             return equal_forms(program, primitives) if self._is_ready() else []
 
     def _is_ready(self) -> bool:
-        if self._wait and not self._ready.is_set():
-            self._compile()
-        return self._ready.is_set()
-
-    def _compile(self) -> None:
-        try:
-            simplify_all(ProgramBatch.of([variable(0)]))
-        finally:
-            self._ready.set()
+        if self._wait:
+            precompiler().wait(SIMPLIFICATION)
+        return precompiler().is_done(SIMPLIFICATION)

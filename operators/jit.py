@@ -177,6 +177,27 @@ def _folder() -> Path | None:
     return None
 
 
+_COMPLETE = "complete"
+
+
+def can_keep() -> bool:
+    """Is there a folder in which compiled kernels are kept?"""
+    return _folder() is not None
+
+
+def is_complete() -> bool:
+    """Have all kernels of these sources been compiled and kept once?"""
+    folder = _folder()
+    return folder is not None and (folder / _COMPLETE).exists()
+
+
+def mark_complete() -> None:
+    """Remember that all kernels are kept."""
+    folder = _folder()
+    if folder is not None:
+        (folder / _COMPLETE).touch()
+
+
 def _writable(folder: Path) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)

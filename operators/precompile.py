@@ -1,0 +1,48 @@
+"""Compile the kernels of this package and keep them on disk, beside another process that compiles other things.
+
+``python -m operators.precompile`` prints the name of each stage when its kernels are kept: numba compiles one function
+at a time in a process, so a second process halves the wait of a first start.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from operators.complexity import complexities
+from operators.generate import random_batch
+from operators.grammar import Grammar
+from operators.jit import mark_complete
+from operators.primitives import ALL_NAMES
+from operators.program import ProgramBatch, variable
+from operators.simplify import simplify_all
+from operators.vary import crossover, mutate
+from operators.vary_kernels import shape_hashes
+
+VARIATION, SIMPLIFICATION = "variation", "simplification"
+
+
+def variation() -> None:
+    """What every generation needs: random programs, crossover, mutation, legality, form hashes and C."""
+    grammar = Grammar(1, ALL_NAMES, max_length=40)
+    rng = np.random.default_rng(0)
+    batch = random_batch(rng, 2, grammar)
+    batch = mutate(rng, crossover(rng, batch, batch, grammar), grammar)
+    shape_hashes(batch.code, batch.arg, batch.value, batch.length)
+    complexities(batch)
+
+
+def simplification() -> None:
+    """The rewriting kernel."""
+    simplify_all(ProgramBatch.of([variable(0)]))
+
+
+def main() -> None:
+    """Compile stage by stage."""
+    for name, stage in ((VARIATION, variation), (SIMPLIFICATION, simplification)):
+        stage()
+        print(name, flush=True)
+    mark_complete()
+
+
+if __name__ == "__main__":
+    main()
