@@ -206,7 +206,10 @@ class RayPool:
             self._data = self._ray.put(data)  # once; the actors read it from the store
             self._actors = [self._actor() for _ in range(size)]
             left = max(0.1, deadline - time.monotonic())
-            self._ray.get([actor.ready.remote() for actor in self._actors], timeout=left)
+            answers = [actor.ready.remote() for actor in self._actors]
+            if len(self._ray.wait(answers, num_returns=size, timeout=left)[0]) < size:
+                raise NoWorkers(f"they did not answer within {seconds:g} s")
+            self._ray.get(answers)
         except BaseException as fault:
             self._cluster.close()
             if isinstance(fault, Exception):

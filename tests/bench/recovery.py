@@ -49,11 +49,11 @@ def judge(law: Program, problem: Problem, noise: bool) -> Verdict:
     assert problem.truth is not None
     assert problem.X_test is not None
     quality = r2(problem.truth(problem.X_test), predict_one(law, problem.X_test))
+    if not quality > SOLVED_R2:
+        return Verdict(quality, False, why=f"R2 = {quality:.7g}")
     if noise:
         why = same_form(law, problem)
         return Verdict(quality, not why, "" if why else "form and constants", why)
-    if not quality > SOLVED_R2:
-        return Verdict(quality, False, why=f"R2 = {quality:.7g}")
     if agrees(law, problem):
         proven = symbolic(law, problem.truth)
         return Verdict(quality, True, "numbers and sympy" if proven else "numbers")
