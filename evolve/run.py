@@ -17,7 +17,7 @@ from harness_adapter.read import read_task
 
 @dataclass(frozen=True)
 class RunResult:
-    """How a run ended: its folder, the record it left (none if it was interrupted before the search), its exit code."""
+    """How a run ended: its folder, the record it left (none if it ended before the search), its exit code."""
 
     folder: RunDirectory
     result: Result | None
@@ -35,7 +35,7 @@ def run(place: str, options: RunOptions) -> RunResult:
         folder = open_folder(task, options)
         session = Session(task, folder, options, write_first_law(task, folder, config))
         if not session.load_engine():
-            return RunResult(folder, None, INTERRUPTED)
+            return RunResult(folder, None, INTERRUPTED if stop.interrupted else DONE)
         from evolve.engine import Streams, open_publisher, open_search, pose
         from evolve.settle import settle
 
@@ -50,5 +50,5 @@ def run(place: str, options: RunOptions) -> RunResult:
             result = publisher.conclude(laws, reason, evaluator.evaluations, session.elapsed)
         session.finished(reason, result, folder)
         session.accounted(search, folder)
-    exit_code = INTERRUPTED if stop and result.valid else DONE if result.valid else NOT_VALID
-    return RunResult(folder, result, exit_code)
+    done = INTERRUPTED if stop.interrupted else DONE
+    return RunResult(folder, result, done if result.valid else NOT_VALID)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ if TYPE_CHECKING:  # these bring the kernels; a session begins before they are l
 
 _RESERVE_SHARE = 0.15  # of the time budget, kept for choosing, polishing, verifying and the report
 _RESERVE_LEAST, _RESERVE_MOST = 4.0, 15.0
+_GRACE = 10.0  # seconds that a first start, which has to compile, may take beyond the time budget
 _INTERIM_PAUSE = 5.0  # seconds between two interim laws in best.py
 
 
@@ -71,7 +73,7 @@ class Session:
     def load_engine(self) -> bool:
         """Import the engine, which compiles its kernels at the first start; False if somebody interrupts that."""
         try:
-            with self._stop.interruptible():
+            with self._compiling():
                 importlib.import_module("evolve.compiling").precompiler()
                 importlib.import_module("evolve.engine")
         except KeyboardInterrupt:
@@ -79,12 +81,19 @@ class Session:
             return False
         return True
 
+    def _compiling(self) -> AbstractContextManager[None]:
+        """Compiling does not poll, and a budget has to leave it some grace: without kernels nothing is found at all."""
+        if self.config.time is None:
+            return self._stop.interruptible()
+        late = f"time: the budget of {self.config.time:g} s was used up by compiling; the next start is quick"
+        return self._stop.interruptible(self.config.time + _GRACE - self.elapsed, late)
+
     def drive(self, search: Search, publisher: Publisher) -> str:
         """Run the search until it stops by itself, the time is up or somebody asks; returns the reason."""
         pending = False
         states = search.generations()
         try:
-            with self._stop.interruptible():  # compiling does not poll
+            with self._compiling():
                 first = next(states)
         except KeyboardInterrupt:
             return str(self._stop.reason)

@@ -11,6 +11,8 @@ from types import FrameType
 
 from evolve.exits import INTERRUPTED
 
+_INTERRUPTED = "interrupted"  # the reason when somebody sent a signal
+
 
 class StopRequest:
     """A flag that the search polls. The first signal raises the flag, the second ends the process at once."""
@@ -22,24 +24,49 @@ class StopRequest:
     def __bool__(self) -> bool:
         return self.reason is not None
 
+    @property
+    def interrupted(self) -> bool:
+        """Was it a signal, rather than the clock or an output that was closed?"""
+        return self.reason == _INTERRUPTED
+
     def request(self, reason: str) -> None:
         """Ask the run to finish what it has; the first reason stands."""
         if self.reason is None:
             self.reason = reason
 
     @contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """Within this block a signal raises KeyboardInterrupt: for work that cannot poll, such as compiling.
+    def interruptible(self, seconds: float | None = None, late: str = "time") -> Iterator[None]:
+        """Within this block a request raises KeyboardInterrupt: for work that cannot poll, such as compiling.
 
-        A request made before the block raises on entry.
+        So does a request made before the block, on entry. After `seconds` the request is made here, with the reason
+        `late` (where signals can be used: in the main thread).
         """
         if self.reason is not None:
             raise KeyboardInterrupt(self.reason)
         self._impatient = True
         try:
-            yield
+            with self._alarm(seconds, late):
+                yield
         finally:
             self._impatient = False
+
+    @contextmanager
+    def _alarm(self, seconds: float | None, reason: str) -> Iterator[None]:
+        if seconds is None or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def ring(number: int, frame: FrameType | None) -> None:
+            self.request(reason)
+            raise KeyboardInterrupt(reason)
+
+        before = signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, before)
 
     @contextmanager
     def on_signals(self) -> Iterator[StopRequest]:
@@ -57,6 +84,6 @@ class StopRequest:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.reason is not None:
             os._exit(INTERRUPTED)
-        self.reason = "interrupted"
+        self.reason = _INTERRUPTED
         if self._impatient:
             raise KeyboardInterrupt

@@ -56,3 +56,21 @@ def test_the_second_signal_ends_the_process_at_once():
     process.send_signal(signal.SIGINT)
     assert process.wait(5) == INTERRUPTED
     process.stdout.close()
+
+
+def test_work_that_cannot_poll_ends_when_its_time_is_up():
+    stop = StopRequest()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), stop.interruptible(0.1, "late"):
+        time.sleep(5)
+    assert time.monotonic() - began < 2
+    assert stop.reason == "late"
+
+
+def test_work_that_ends_in_time_is_left_alone():
+    stop = StopRequest()
+    with stop.interruptible(0.1, "late"):
+        pass
+    time.sleep(0.2)
+    assert not stop
+    assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
