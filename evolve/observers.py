@@ -20,6 +20,7 @@ from rich.text import Text
 
 from evolve.rundir import RunDirectory
 from evolve.stopping import StopRequest
+from evolve.wording import brief
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,7 @@ class LiveDisplay:
         grid.add_row("evaluations", f"{short(state.evaluations)}, {short(state.speed)} per second")
         grid.add_row("best loss", f"[bold]{state.best_loss:.6g}[/bold], complexity C = {state.complexity}")
         grid.add_row("front", f"{state.front_size} laws")
-        grid.add_row("law", Text(state.law, style="bold green"))
+        grid.add_row("law", Text(brief(state.law), style="bold green"))
         return Panel(grid, title="evolve", expand=False)
 
 
@@ -221,7 +222,7 @@ def one_line(p: Progress) -> str:
     """Progress in one line, e.g. ``12.0s  search  gen 40  41k evals (3.4k/s)  loss 1.2e-05  C 21  y = ...``."""
     return (
         f"{p.elapsed:7.1f}s  {p.phase:<8} gen {p.generation:<4} {short(p.evaluations)} evals ({short(p.speed)}/s)  "
-        f"loss {p.best_loss:.4g}  C {p.complexity}  {clipped(p.law)}"
+        f"loss {p.best_loss:.4g}  C {p.complexity}  {clipped(brief(p.law))}"
     )
 
 

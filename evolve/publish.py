@@ -27,6 +27,7 @@ from evolve.record import FrontLaw, Result, write_front, write_result
 from evolve.report import write_report
 from evolve.rundir import RunDirectory
 from evolve.settled import Settled
+from evolve.wording import readable
 from fitness.metrics import METRICS, usable_metric
 from harness_adapter.task import Task
 from operators.complexity import complexity
@@ -131,7 +132,7 @@ class Publisher:
         spec = METRICS[self.metric]
         text = render_text(written.program, self.task.identifiers)
         return Result(
-            task=self.task.task_id, target=self.task.target, metric=self.metric, text=text, expression=text,
+            task=self.task.task_id, target=self.task.target, metric=self.metric, text=text, expression=readable(text),
             complexity=written.complexity, constants=written.program.n_constants, loss=spec.from_loss(law.loss),
             cv_loss=spec.from_loss(law.cv_loss), seed=int(self.config.seed or 0), reason=reason, elapsed=elapsed,
             evaluations=evaluations, valid=written.report.ok, problems=written.report.problems,
@@ -171,6 +172,6 @@ def _front_rows(
         FrontLaw.of(
             number, c.program, task.identifiers, c.complexity, c.loss, cv_loss=cv.get(id(c), float("nan")),
             chosen=c is chosen,
-        )  # fmt: skip
+        )
         for number, c in enumerate(front, 1)
     ]

@@ -113,7 +113,7 @@ class Session:
         """Say how the run ended and where the result is."""
         last = Progress(
             self.elapsed, result.evaluations, self._last.generation, result.loss,
-            result.complexity, result.expression, self._last.front_size, "done",
+            result.complexity, f"{result.target} = {result.expression}", self._last.front_size, "done",
         )  # fmt: skip
         self._observers.stopped(reason, last)
         for line in _closing_lines(result, folder):
