@@ -56,7 +56,7 @@ class Front(tools.HallOfFame):  # type: ignore[misc]
 
     def bar(self, complexity: int) -> float:
         """The loss a new candidate of this complexity has to beat to be kept."""
-        level = self._levels.get(int(complexity), ())
+        level = self._levels.get(int(complexity), [])
         return level[-1].loss if len(level) >= self.depth else float("inf")
 
     def update(self, population: Iterable[Candidate]) -> list[Candidate]:

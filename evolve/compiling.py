@@ -25,7 +25,11 @@ class Precompiler:
         if jit.is_complete() or not jit.can_keep():
             self._all_done()
             return
-        command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; import operators.precompile as p; p.main()"]
+        command = [
+            sys.executable,
+            "-c",
+            f"import sys; sys.path[:] = {sys.path!r}; import operators.precompile as p; p.main()",
+        ]
         try:
             child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         except OSError:

@@ -58,7 +58,7 @@ def predict_table(run: RunDirectory, task: TaskRecord, path: Path, sep: str | No
     for position, name in enumerate(law.USED_INPUTS):
         X[:, position] = _column(file, name)
     values = np.full(file.n_rows, np.nan)
-    complete = np.isfinite(X).all(axis=1)
+    complete: NDArray[np.bool_] = np.asarray(np.isfinite(X).all(axis=1))
     for rows, params in _clusters(law, task, file, X, complete):
         with np.errstate(all="ignore"):
             values[rows] = law.predict(X[rows], **params)

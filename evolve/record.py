@@ -51,7 +51,8 @@ class TaskRecord:
         own = {"rows", "source", "sep", "decimal"}
         shared = {f.name: getattr(task, f.name) for f in fields(TaskRecord) if f.name not in own}
         dialect = {key: value for key, value in (said or {}).items() if key in own}
-        return TaskRecord(**shared, source=str(task.source.resolve()), rows=task.dataset.n_rows, **dialect)
+        own_values: dict[str, Any] = {"source": str(task.source.resolve()), "rows": task.dataset.n_rows, **dialect}
+        return TaskRecord(**shared, **own_values)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,9 @@ class Account:
 class Evaluator(Protocol):
     """Scores batches of programs on the data it holds."""
 
-    evaluations: int  # programs scored so far
+    @property
+    def evaluations(self) -> int:
+        """Programs scored so far."""
 
     def evaluate(self, batch: ProgramBatch, iterations: int) -> Scored:
         """Fit the constants of every program by at most `iterations` descent steps and score it."""

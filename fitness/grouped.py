@@ -160,7 +160,9 @@ class GroupedEvaluator:
         """Judge the promising again on all clusters."""
         bar = np.array([self._bar(int(c)) for c in scored.complexity])
         promising = np.flatnonzero((scored.loss < 1.15 * bar) & (scored.loss < BAD_LOSS))
-        loss = np.where(scored.loss < BAD_LOSS, np.maximum(scored.loss, 1.0001 * np.minimum(bar, BAD_LOSS / 2)), BAD_LOSS)
+        loss = np.where(
+            scored.loss < BAD_LOSS, np.maximum(scored.loss, 1.0001 * np.minimum(bar, BAD_LOSS / 2)), BAD_LOSS
+        )
         if not len(promising):
             return replace(scored, loss=loss)
         again = self._scored(scored.batch.take(promising), self._full.run(scored.batch.take(promising), steps, outer))

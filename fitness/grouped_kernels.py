@@ -19,11 +19,11 @@ import numpy as np
 from fitness.by_pointer import normal_equations, predicted
 from fitness.jit import kernel
 from fitness.kernels import BLOCK
-from fitness.plan import MAX_PARAMETERS, PARAM, new_plan, plan_program
 from fitness.least_squares import PLAIN, RELATIVE, accept, move, new_algebra
 from fitness.loss_kernels import loss_of, median, signature
 from fitness.metrics import BAD_LOSS
 from fitness.normal_equations import Rows, Tree, new_workspace, solve
+from fitness.plan import MAX_PARAMETERS, PARAM, new_plan, plan_program
 from operators.primitives import CONST
 from operators.program import FIXED, FREE, LOCAL
 
@@ -318,11 +318,11 @@ def judge_windows(tree, quick_plan, slots, panel, effort, scratch, work, algebra
             fitted[w, i] = algebra.value[i]
         found = BAD_LOSS
         if math.isfinite(error):
-            predicted(
-                tree, quick_plan, algebra.value, panel.X, panel.cut[w], panel.stop[w], slots, scratch.prediction
-            )
+            predicted(tree, quick_plan, algebra.value, panel.X, panel.cut[w], panel.stop[w], slots, scratch.prediction)
             judged = scratch.prediction[:n]
-            found = loss_of(panel.metric, panel.y[panel.cut[w] : panel.stop[w]], panel.spread[w], judged, scratch.buffer)
+            found = loss_of(
+                panel.metric, panel.y[panel.cut[w] : panel.stop[w]], panel.spread[w], judged, scratch.buffer
+            )
             for r in range(n):
                 predictions[at + r] = judged[r]
         else:

@@ -109,7 +109,7 @@ def _split(data: Dataset, rows: I64, kind: Cut, group: int) -> tuple[I64, I64]:
     if kind.feature >= 0:
         rows = rows[np.argsort(data.X[kind.feature, rows], kind="stable")]
     if kind.kind == SORTED:
-        at = min(max(int(round(kind.share * n)), 1), n - 1)
+        at = min(max(round(kind.share * n), 1), n - 1)
         return rows[:at], rows[at:]
     if kind.kind == RANDOM:
         rows = rows[np.random.default_rng(group).permutation(n)]

@@ -141,7 +141,7 @@ def _compile_callees(function: Callable[..., Any]) -> None:
 def _cached(decorator: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[..., Any]:
     folder = _folder()
     if folder is None:
-        return decorator(*arguments, **options)  # type: ignore[no-any-return]
+        return decorator(*arguments, **options)
 
     def decorate(function: Callable[..., Any]) -> Any:
         with _keeping_in(folder):

@@ -41,7 +41,9 @@ class Primitive:
     commutative: bool = False
 
 
-def _call(name: str, opcode: int, function: Callable[..., Any], numpy_name: str | None = None, **more: Any) -> Primitive:
+def _call(
+    name: str, opcode: int, function: Callable[..., Any], numpy_name: str | None = None, **more: Any
+) -> Primitive:
     arity = 2 if name in ("min", "max") else 1
     slots = ", ".join(["{}"] * arity)
     numpy_text = f"np.{numpy_name or name}({slots})"
@@ -91,5 +93,18 @@ ALL_NAMES: tuple[str, ...] = tuple(p.name for p in PRIMITIVES)
 
 # What Frontier-CS allows: + - * / **, sin, cos, exp, log. The rest of this list are spellings of powers and signs.
 FRONTIER_NAMES: tuple[str, ...] = (
-    "add", "sub", "mul", "div", "pow", "neg", "inv", "square", "cube", "sqrt", "exp", "log", "sin", "cos",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "pow",
+    "neg",
+    "inv",
+    "square",
+    "cube",
+    "sqrt",
+    "exp",
+    "log",
+    "sin",
+    "cos",
 )

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -212,7 +213,7 @@ class ProgramBatch(Sequence[Program]):
     def __len__(self) -> int:
         return len(self.length)
 
-    def __getitem__(self, row):  # type: ignore[no-untyped-def, override]
+    def __getitem__(self, row: Any) -> Any:
         """One row as a `Program`."""
         n = int(self.length[row])
         return Program(self.code[row, :n].copy(), self.arg[row, :n].copy(), self.value[row, :n].copy())

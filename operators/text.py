@@ -40,7 +40,9 @@ def render(program: Program, names: Sequence[str], local_names: Sequence[str] | 
             primitive = BY_OPCODE[code]
             operands = stack[-primitive.arity :]
             del stack[-primitive.arity :]
-            stack.append(_call(primitive, operands) if _ambiguous(program, i, primitive) else compose(primitive, operands))
+            stack.append(
+                _call(primitive, operands) if _ambiguous(program, i, primitive) else compose(primitive, operands)
+            )
     return stack[-1][0]
 
 
@@ -116,7 +118,9 @@ class _Reader:
                 return _infix(_INFIX[type(op)], self.read(left), self.read(right))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self._call(name, [self.read(a) for a in args])
-        raise InputError(f"not allowed in an expression: {ast.unparse(node)!r}; use + - * / ** and {', '.join(BY_NAME)}")
+        raise InputError(
+            f"not allowed in an expression: {ast.unparse(node)!r}; use + - * / ** and {', '.join(BY_NAME)}"
+        )
 
     def _name(self, name: str) -> Program:
         if name in self.leaves:

@@ -264,7 +264,22 @@ def _scaled(state, code, arg, value, m, scale):
 
 @inner
 def _insert(
-    state, code, arg, value, n, starts, d_code, d_arg, d_value, unary, unary_w, binary, binary_w, features, scale, n_locals
+    state,
+    code,
+    arg,
+    value,
+    n,
+    starts,
+    d_code,
+    d_arg,
+    d_value,
+    unary,
+    unary_w,
+    binary,
+    binary_w,
+    features,
+    scale,
+    n_locals,
 ):
     """Write into the donor: a subtree of the row, wrapped in one more primitive. Returns (a, b, donor nodes)."""
     i = _pick(state, code, n)
@@ -333,7 +348,9 @@ def mutate_rows(
                 i = _pick(state, code[r], n)
                 a, b = starts[i], i + 1
                 size = 1 + _below(state, 9)
-                gap = _grow(state, d_code, d_arg, d_value, 0, size, unary, unary_w, binary, binary_w, features, n_locals)
+                gap = _grow(
+                    state, d_code, d_arg, d_value, 0, size, unary, unary_w, binary, binary_w, features, n_locals
+                )
                 m = size - gap
                 for k in range(m):
                     d_code[k], d_arg[k], d_value[k] = d_code[k + gap], d_arg[k + gap], d_value[k + gap]

@@ -45,8 +45,8 @@ class FormScan:
         batch = ProgramBatch.of(programs)
         found = self._calibrator.run(batch, _STEPS)
         order = np.argsort(found.loss + 1e-3 * complexities(batch) * np.min(found.loss), kind="stable")
-        order = [r for r in order[: min(most, _KEPT)] if found.loss[r] < BAD_LOSS]
-        return [programs[r].with_values(found.value[r, : len(programs[r])]) for r in order]
+        kept = [int(r) for r in order[: min(most, _KEPT)] if found.loss[r] < BAD_LOSS]
+        return [programs[r].with_values(found.value[r, : len(programs[r])]) for r in kept]
 
 
 def forms(functions: list[Program], grammar: Grammar) -> Iterator[Program]:

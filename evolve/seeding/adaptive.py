@@ -6,6 +6,8 @@ what short sums of them leave over, in the way SISSO screens features (Ouyang et
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +32,7 @@ def extend(table: Table, target: Target, meter: Meter, screened: int = 120, fact
 def screen(table: Table, target: Target, meter: Meter, n: int) -> I64:
     """Entries that explain most of the target, or of what the best sums of one and two terms leave."""
     pursuit = Pursuit(table, target, meter, width=3)
-    layers = [[()], *pursuit.run(2)]
+    layers: list[Any] = [[()], *pursuit.run(2)]
     chosen: list[int] = []
     for layer in layers:
         for members in layer[:2]:

@@ -50,7 +50,9 @@ def _exponential(table: Table, found: Combination, coefficients: list[float]) ->
     return builder.monomial(scale, bases, powers)
 
 
-def write_sum(coefficients: Sequence[float], terms: Sequence[Program], intercept: float, target: Target, builder: Builder) -> Program:
+def write_sum(
+    coefficients: Sequence[float], terms: Sequence[Program], intercept: float, target: Target, builder: Builder
+) -> Program:
     """The law of a sum of given programs."""
     return target.rebuild(builder.linear([nearest_simple(float(c), 1e-6) for c in coefficients], terms, intercept))
 
@@ -68,4 +70,3 @@ def without_intercept(table: Table, found: Combination, target: Target, rows_all
     if error <= found.error * rows_allowance + floor:
         return Combination(found.entries, x / scale, 0.0, error, found.cost)
     return found
-

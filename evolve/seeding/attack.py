@@ -159,7 +159,9 @@ def _is_tame(values: F64) -> NDArray[np.bool_]:
     """Rows without a value far beyond the usual ones: those make a poor phase and a poor modulator."""
     size = np.abs(values).max(axis=1)
     with np.errstate(all="ignore"):
-        out: NDArray[np.bool_] = np.isfinite(size) & (np.ptp(values, axis=1) > 0.0) & (size < 1e4 * np.median(np.abs(values), axis=1))
+        out: NDArray[np.bool_] = (
+            np.isfinite(size) & (np.ptp(values, axis=1) > 0.0) & (size < 1e4 * np.median(np.abs(values), axis=1))
+        )
     return out
 
 

@@ -107,9 +107,7 @@ def _one_sided(p: Pair, b: Builder) -> Iterator[Form]:
         f, d = BY_NAME[name].function(p.y), slope(p.y)
         inner = lambda name=name: b.call(name, p.program_y)  # noqa: E731
         if name not in ("square", "inv", "sqrt"):  # those are products of powers
-            yield Form(
-                p.x * f, f, p.x * d, lambda inner=inner: b.product([p.program_x, inner()]), f"x*{name} y"
-            )
+            yield Form(p.x * f, f, p.x * d, lambda inner=inner: b.product([p.program_x, inner()]), f"x*{name} y")
         for r in _ratios(p.slope_y, p.slope_x * d):
             yield Form(
                 p.x + r * f, np.ones_like(f), r * d,
@@ -119,13 +117,15 @@ def _one_sided(p: Pair, b: Builder) -> Iterator[Form]:
     yield from _shifted_products(p, b, p.y, np.ones_like(p.y), lambda: p.program_y, "y")
 
 
-def _shifted_products(
-    p: Pair, b: Builder, f: F64, d: F64, inner: Callable[[], Program], label: str
-) -> Iterator[Form]:
+def _shifted_products(p: Pair, b: Builder, f: F64, d: F64, inner: Callable[[], Program], label: str) -> Iterator[Form]:
     for r in (1.0, -1.0):
         g = 1.0 + r * f
         yield Form(
-            p.x * g, g, p.x * r * d, lambda r=r: b.product([p.program_x, b.linear([r], [inner()], 1.0)]), f"x*(1{r:+.0f}{label})"
+            p.x * g,
+            g,
+            p.x * r * d,
+            lambda r=r: b.product([p.program_x, b.linear([r], [inner()], 1.0)]),
+            f"x*(1{r:+.0f}{label})",
         )
         yield Form(
             p.x / g, 1.0 / g, -p.x * r * d / g**2,

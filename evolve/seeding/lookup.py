@@ -53,9 +53,7 @@ def products(
     return out
 
 
-def _best(
-    table: Table, target: Target, factors: I64, meter: Meter, n: int | None, keep: int
-) -> list[tuple[int, int]]:
+def _best(table: Table, target: Target, factors: I64, meter: Meter, n: int | None, keep: int) -> list[tuple[int, int]]:
     """(factor, entry) with the smallest error in y, by float32 regression."""
     F = table.values[factors]
     omega = (target.w / F) ** 2
@@ -76,7 +74,9 @@ def _best(
         left = scale * (1.0 - np.where(spread > 1e-4, c * c / np.maximum(spread, 1e-4), 0.0))
         flat = np.argpartition(left, min(keep, left.size - 1), axis=None)[:keep]
         rows, cols = np.unravel_index(flat, left.shape)
-        best += [(float(left[i, j]), int(factors[i]), int(columns.entry[a + j])) for i, j in zip(rows, cols, strict=True)]
+        best += [
+            (float(left[i, j]), int(factors[i]), int(columns.entry[a + j])) for i, j in zip(rows, cols, strict=True)
+        ]
     meter.spend(3 * len(factors) * len(columns.unit[:n]) * F.shape[1])
     return [(f, e) for _, f, e in sorted(best)[:keep]]
 
@@ -84,7 +84,9 @@ def _best(
 def pair_products(table: Table, target: Target, factors: I64, meter: Meter, n: int, keep: int = 2) -> list[Match]:
     """The best pairs of entries for the target times every factor, all with the target's own weights."""
     scaled = [
-        Target((t := target.times(table.values[f], table.program(int(f)), table.builder)).z, target.w, t.rebuild, t.label)
+        Target(
+            (t := target.times(table.values[f], table.program(int(f)), table.builder)).z, target.w, t.rebuild, t.label
+        )
         for f in factors
     ]
     out: list[Match] = []

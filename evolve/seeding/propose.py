@@ -51,6 +51,11 @@ class Seeder(Iterator[Proposal]):
     def units(self) -> int:
         return self.meter.units
 
+    @property
+    def solved(self) -> bool:
+        """Has a law been proposed that is as exact as the numbers are?"""
+        return self.judge.solved
+
     def __next__(self) -> Proposal:
         if self.meter.units >= self.budget or self.judge.solved:
             raise StopIteration

@@ -49,7 +49,9 @@ class Rational:
 def rationals(table: Table, target: Target, meter: Meter, keep: int = 40) -> list[Rational]:
     """The best quotients, best first."""
     search = _Search(table, target, meter)
-    found = [r for above, below in [*search.singles(keep), *search.pairs()] if (r := search.solve(above, below)) is not None]
+    found = [
+        r for above, below in [*search.singles(keep), *search.pairs()] if (r := search.solve(above, below)) is not None
+    ]
     return sorted(found, key=lambda r: r.error)[:keep]
 
 
@@ -81,7 +83,7 @@ class _Search:
         rows, columns = np.unravel_index(best, left.shape)
         return [(self.table.columns.entry[[j]], int(self.below[i])) for i, j in zip(rows, columns, strict=True)]
 
-    def _denominator_size(self, b: F32) -> F64:
+    def _denominator_size(self, b: F32 | F64) -> F64:
         """Mean square of 1 - slope*g for slopes given in the units of the standardised columns (d, n)."""
         slope = b * (self.scales[1] / np.maximum(self.scales[0], 1e-300))[:, None]
         first, second = self.means

@@ -37,7 +37,9 @@ class Surrogate:
     gradient: F64
 
 
-def fit(X: F64, z: F64, w: F64, start: F64 | None = None, nugget: float = 1e-4, iterations: int = 20) -> Surrogate | None:
+def fit(
+    X: F64, z: F64, w: F64, start: F64 | None = None, nugget: float = 1e-4, iterations: int = 20
+) -> Surrogate | None:
     """Fit to the first ROWS rows (they are in random order), lengths from `start` (in spreads); None where it cannot be."""
     if not np.isfinite(X).all() or z.std() == 0.0:
         return None
@@ -76,7 +78,13 @@ def _optimised(U: F64, t: F64, noise: F64, theta: F64, iterations: int) -> F64:
     bounds = [_LOG_LENGTHS] * len(U) + [_LOG_NUGGET]
     base = _LINEAR * (1.0 + U.T @ U)
     done = minimize(
-        _deviance, theta, (squares, base, t, noise), "L-BFGS-B", jac=True, bounds=bounds, options={"maxiter": iterations}
+        _deviance,
+        theta,
+        (squares, base, t, noise),
+        "L-BFGS-B",
+        jac=True,
+        bounds=bounds,
+        options={"maxiter": iterations},
     )
     out: F64 = done.x
     return out

@@ -49,7 +49,9 @@ class Periodogram:
         self.inputs, self.meter = inputs, meter
         span = np.ptp(inputs, axis=1)
         self.grid = np.linspace(0.25, _CYCLES, _STEPS)[None, :] * (2.0 * np.pi / span)[:, None]
-        angle = (self.grid[:, :, None] * (inputs - inputs.mean(axis=1, keepdims=True))[:, None, :]).reshape(-1, inputs.shape[1])
+        angle = (self.grid[:, :, None] * (inputs - inputs.mean(axis=1, keepdims=True))[:, None, :]).reshape(
+            -1, inputs.shape[1]
+        )
         self.cos, self.sin = np.cos(angle, dtype=np.float32), np.sin(angle, dtype=np.float32)
         meter.spend(20 * angle.size)
 

@@ -160,7 +160,13 @@ def test_rounding_and_exactness() -> None:
 
 @pytest.mark.parametrize(
     ("value", "reach", "first"),
-    [(1.9999999, 1e-6, 2.0), (0.3333333, 1e-6, 1 / 3), (3.1415926, 1e-6, np.pi), (9.8066, 0.01, 9.8), (-1.5, 1e-9, -1.5)],
+    [
+        (1.9999999, 1e-6, 2.0),
+        (0.3333333, 1e-6, 1 / 3),
+        (3.1415926, 1e-6, np.pi),
+        (9.8066, 0.01, 9.8),
+        (-1.5, 1e-9, -1.5),
+    ],
 )
 def test_simple_numbers(value: float, reach: float, first: float) -> None:
     assert simple_values(value, reach)[0][1] == pytest.approx(first, abs=1e-12)
