@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from fitness.data import Dataset
 from fitness.windows import INTERLEAVED, RANDOM, SORTED, Cut, cut_windows, within
 
