@@ -68,3 +68,12 @@ def test_mccormicks_reference_metrics(script):
     assert 0 < metrics["m_ref"] < (0.5e-10) ** 2
     bundled = json.loads((examples.folder() / "mccormick" / "resources" / "reference_metrics.json").read_text())
     assert bundled["dataset_mccormick.csv"].keys() == {"m_base", "m_ref", "C_ref"}
+
+
+def test_enzymes_is_what_its_script_makes(tmp_path):
+    spec = importlib.util.spec_from_file_location("make_enzymes", examples.folder() / "make_enzymes.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.write(tmp_path)
+    for file in ("metadata.yaml", "data/train.csv"):
+        assert (tmp_path / file).read_text() == (examples.folder() / "enzymes" / file).read_text()
