@@ -108,7 +108,7 @@ def same_form(law: Program, problem: Problem) -> str:
     if not len(found):
         return ""
     jacobian = _jacobian(ideal, problem.X)
-    effect = np.sqrt(np.mean((jacobian * right) ** 2, axis=1))
+    effect = np.sqrt(np.mean((jacobian * right[:, None]) ** 2, axis=1))
     if np.any(effect < _NEGLIGIBLE * np.std(problem.clean)):
         return "a term that is not in the formula"
     sigma = np.std(problem.y - predict_one(law, problem.X)) or 1e-300
