@@ -35,6 +35,7 @@ Effort = namedtuple("Effort", "steps outer pull given")
 
 _FIRST_DAMPING, _MOST_DAMPING = 1e-2, 1e8
 _SMALL_GAIN = 1e-9
+_RESOLVE = 0.05  # share of the squared error: when the affine locals promise more, they are solved again at once
 _POOLED_STEPS = 8
 BLUNT = 4.0  # losses beyond so many times the scale of a cluster count by their logarithm
 WORST = 1e6  # times its scale: the loss of a cluster that fails
@@ -116,6 +117,12 @@ def refine_locals(tree, rows, error, steps, scratch, work, algebra):  # type: ig
                 algebra.value[i] = algebra.trial[i]
             return max(error - promise, 0.0)
         trial_error = equations(tree, algebra.trial, rows, scratch, work, algebra.trial_G)
+        if n_exact > 0 and math.isfinite(trial_error):  # the affine locals follow the curved ones beyond the tangent
+            gain = solve(algebra.trial_G, k, n_exact, n_exact, 0.0, algebra.L, algebra.step)
+            left = trial_error - gain
+            if left < error and (trial_error >= error or gain > _RESOLVE * left):
+                move(tree, algebra.trial, algebra.step, algebra.trial)
+                trial_error = equations(tree, algebra.trial, rows, scratch, work, algebra.trial_G)
         if trial_error < error:
             accept(tree, algebra)
             quality = (error - trial_error) / promise
