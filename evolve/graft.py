@@ -45,7 +45,8 @@ class Grafter:
         if leaves and len(self.y) >= 4:
             table = Table([variable(i) for i in leaves], self.X[leaves], Builder(grammar.primitives), grammar.banned)
             self.table = grow(table, _TABLE)
-            self._norm = np.linalg.norm(self.table.values, axis=1)
+            norm = np.linalg.norm(self.table.values, axis=1)
+            self._norm = np.where(norm > 0.0, norm, 1.0)
             self._unit = (self.table.values / self._norm[:, None]).astype(np.float32)
             self._unit_squared = np.square(self._unit)
 
