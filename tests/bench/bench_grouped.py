@@ -4,7 +4,8 @@
 
 First part, one thread: four textbook forms are calibrated on the same synthetic clusters, each as a whole and then on its
 fit window from the median locals, by the kernel and by curve_fit. Printed are microseconds (CPU time) a cluster, the
-ratio, and how far the kernel's squared error lies above that of curve_fit at worst. Second part: textbook forms calibrated and judged on every window of a task.
+ratio, and how far the kernel's squared error lies above that of curve_fit at worst. Second part: textbook forms
+calibrated and judged on every window of a task.
 """
 
 from __future__ import annotations
