@@ -21,9 +21,14 @@ F64 = NDArray[np.float64]
 
 
 def write_first_law(task: Task, folder: RunDirectory, config: RunConfig) -> tuple[Program, float]:
-    """Write the best constant (one level a cluster for a grouped law) as best.py; returns it and its loss."""
+    """Write the best constant (one level a cluster for a grouped law) as best.py; returns it and its loss.
+
+    A best.py that is there already, of a run that is continued, stays.
+    """
     metric, _ = usable_metric(task.metric, task.dataset.y)
     law, loss = constant_law(task, metric)
+    if folder.best.exists():
+        return law, loss
     notes = (
         f"{metric}: {METRICS[metric].from_loss(loss):.6g} on the training rows",
         f"C = 0; seed {config.seed}; evolve {__version__}",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from evolve.rundir import RESULT, TASK, RunDirectory
+from fitness.data import Dataset
 from harness_adapter.task import Task
 from operators.errors import InputError
 from operators.program import Program
@@ -42,15 +44,16 @@ class TaskRecord:
     max_constants: int | None = None
     max_locals: int | None = None
     fit_timeout: float | None = None
+    digest: str = ""  # of the rows, so that a run is not continued on others
     sep: str | None = None  # as said by the user about a CSV file, to read it again the same way
     decimal: str | None = None
 
     @staticmethod
     def of(task: Task, said: Mapping[str, str] | None = None) -> TaskRecord:
         """What to remember of a task; `said` is what the user told about a CSV file."""
-        own = {"rows", "source", "sep", "decimal"}
+        own = {"rows", "source", "digest", "sep", "decimal"}
         shared = {f.name: getattr(task, f.name) for f in fields(TaskRecord) if f.name not in own}
-        dialect = {key: value for key, value in (said or {}).items() if key in own}
+        dialect = {key: value for key, value in (said or {}).items() if key in ("sep", "decimal")}
         own_values: dict[str, Any] = {"source": str(task.source.resolve()), "rows": task.dataset.n_rows, **dialect}
         return TaskRecord(**shared, **own_values)
 
@@ -149,6 +152,13 @@ def find_law(run: RunDirectory, number: int) -> FrontLaw:
         if law.law == number:
             return law
     raise InputError(f"--law {number}: {run.front} has laws {', '.join(str(law.law) for law in laws) or 'none'}")
+
+
+def _digest(data: Dataset) -> str:
+    """Tells one data set from another."""
+    seen = hashlib.blake2b(data.X.data, digest_size=12)
+    seen.update(data.y.data)
+    return seen.hexdigest()
 
 
 def _rebuild(cls: type[T], content: Any, file: Path) -> T:

@@ -9,6 +9,7 @@ from evolve.exits import DONE, INTERRUPTED, NOT_VALID
 from evolve.first_law import write_first_law
 from evolve.options import RunOptions
 from evolve.record import Result
+from evolve.resume import earlier_laws
 from evolve.rundir import RunDirectory
 from evolve.session import Session, open_folder
 from harness_adapter.options import ReadOptions
@@ -33,6 +34,7 @@ def run(place: str, options: RunOptions) -> RunResult:
     with stop.on_signals():
         task = read_task(place, ReadOptions.of(options.table))
         folder = open_folder(task, options)
+        earlier = earlier_laws(task, folder)
         session = Session(task, folder, options, write_first_law(task, folder, config))
         if not session.load_engine():
             return RunResult(folder, None, INTERRUPTED if stop.interrupted else DONE)
@@ -43,6 +45,7 @@ def run(place: str, options: RunOptions) -> RunResult:
         streams = Streams.of(config.seed or 0)
         problem = pose(task, streams, config)
         search, evaluator = open_search(task, problem, streams, config)
+        search.begin_with(earlier)
         with closing(evaluator):
             reason = session.drive(search, publisher)
         with search.timer.phase("conclude"):

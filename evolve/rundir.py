@@ -42,15 +42,15 @@ class RunDirectory:
         object.__setattr__(self, "path", self.path.absolute())
 
     @staticmethod
-    def create(task_id: str, seed: int, out: Path | None = None, resume: bool = False) -> RunDirectory:
+    def create(task_id: str, seed: int, out: Path | None = None) -> RunDirectory:
         """Make the folder `out`, or ``runs/<task>-<UTC>-<seed>``.
 
         Raises InputError before anything is searched: when the place cannot be written (with its path), or when
-        `out` holds another run's results and this run does not resume it.
+        `out` holds another run's results.
         """
         if out is None:
             return RunDirectory(_fresh(RUNS, f"{_safe(task_id)}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{seed}"))
-        taken = [] if resume else [name for name in FILES if (out / name).exists()]
+        taken = [name for name in FILES if (out / name).exists()]
         if taken:
             raise InputError(
                 f"--out {out} already holds a run ({', '.join(taken)}): choose another folder, "
@@ -114,12 +114,14 @@ class RunDirectory:
         return self.write_text(FRONT, text.getvalue())
 
     def read_front(self) -> list[dict[str, str]]:
-        """The rows of front.csv, as text. Raises InputError when the file is missing."""
+        """The rows of front.csv, as text. Raises InputError when the file is missing or was cut short."""
         try:
-            with self.front.open(encoding="utf-8", newline="") as lines:
-                return list(csv.DictReader(lines))
+            text = self.front.read_text(encoding="utf-8")
         except FileNotFoundError:
             raise InputError(f"{self.front} is missing: the run ended before its first front") from None
+        if not text.endswith("\n"):
+            raise InputError(f"{self.front} is damaged: its last line is cut short")
+        return list(csv.DictReader(io.StringIO(text, newline="")))
 
     def read_json(self, name: str) -> Any:
         """A JSON file of the run. Raises InputError when it is missing or damaged."""

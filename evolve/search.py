@@ -99,6 +99,10 @@ class Search:
             for child, g in zip(rng.spawn(config.islands), grammars, strict=True)
         ]
 
+    def begin_with(self, laws: Sequence[Program]) -> None:
+        """Score these laws first; those that the grammar forbids are left out."""
+        self._starts += [law for law in laws if self.grammar.is_legal(law)]
+
     def generations(self) -> Iterator[State]:
         """Run generation after generation; the last state yielded carries the reason for stopping."""
         self._offer(self._deep([*self._starts, *trivial_laws(self.grammar)]), "start")

@@ -15,6 +15,7 @@ from evolve.first_law import as_text
 from evolve.observers import JsonLog, Observers, Progress, watch
 from evolve.options import RunOptions
 from evolve.record import Result, write_task
+from evolve.resume import open_earlier
 from evolve.rundir import CONFIG, VERSIONS, RunDirectory
 from evolve.versions import versions
 from harness_adapter.task import Task
@@ -33,9 +34,10 @@ _INTERIM_PAUSE = 5.0  # seconds between two interim laws in best.py
 
 
 def open_folder(task: Task, options: RunOptions) -> RunDirectory:
-    """The run folder, with the resolved configuration, the versions and the task in short."""
+    """The run folder, new or resumed, with the resolved configuration, the versions and the task in short."""
     config = options.config
-    folder = RunDirectory.create(task.name, config.seed or 0, options.out)
+    new = options.resume is None
+    folder = RunDirectory.create(task.name, config.seed or 0, options.out) if new else open_earlier(task, options)
     folder.write_text(CONFIG, dump(config))
     folder.write_json(VERSIONS, versions())
     write_task(folder, task, options.table)

@@ -17,6 +17,7 @@ import pytest
 
 import evolve
 from evolve.prediction import load_module
+from evolve.record import read_front
 from evolve.rundir import RunDirectory
 
 # The package under test, from whatever directory it is started.
@@ -202,6 +203,56 @@ def test_sr26_a_second_ctrl_c_ends_at_once(case, tmp_path):
     assert process.returncode == 130
     assert b"Traceback" not in err
     assert np.isfinite(predictions(tmp_path / "o", task)).all()
+
+
+# --- SR-27: resuming ------------------------------------------------------------------------------------------------
+
+
+def test_sr27_a_killed_run_is_continued_from_where_it_stood(case, tmp_path):
+    task, folder = case("SR-27"), tmp_path / "o"
+    a, b = (np.asarray(task.columns[name]) for name in ("x1", "x2"))
+
+    def miss(made):
+        """From the law behind the noise: on the noisy rows a longer law would always be the better one."""
+        return float(np.sqrt(np.mean((predictions(made, task) - np.sin(a) * b - 0.3 * a) ** 2)))
+
+    process = start(task.folder, "--seed", 1, "--time", "600s", *ENDLESS, "--out", "o", cwd=tmp_path)
+    wait_for_law(process, folder)
+    while not (folder / "front.csv").is_file():
+        assert process.poll() is None, process.stderr.read().decode()
+        time.sleep(0.1)
+    time.sleep(2.0)
+    process.kill()
+    process.communicate()
+    before, reached = miss(folder), min(law.loss for law in read_front(RunDirectory.open(folder)))
+    logged = len(RunDirectory.open(folder).read_log())
+    assert_good(run(task.folder, "--resume", "o", "--time", "10s", "--out", "o", cwd=tmp_path))
+    generations = [
+        e for e in RunDirectory.open(folder).read_log()[logged:] if e["event"] == "generation" and e["generation"]
+    ]
+    assert generations[0]["best_loss"] <= reached * (1 + 1e-6)
+    assert miss(folder) <= before * 1.1
+
+
+def test_sr27_what_cannot_be_continued_is_left_alone(case, tmp_path):
+    task, other, folder = case("SR-27"), case("SR-26"), tmp_path / "o"
+    assert_good(run(task.folder, "--seed", 1, "--evaluations", 500, "--out", "o", cwd=tmp_path))
+    before = snapshot(folder)
+    done = run(other.folder, "--resume", "o", cwd=tmp_path)
+    assert done.returncode == 2
+    assert b"another task" in done.stderr
+    assert str(folder).encode() in done.stderr
+    assert snapshot(folder) == before
+    for name in ("front.csv", "task.json"):
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(whole[: len(whole) // 2])
+        damaged = snapshot(folder)
+        done = run(task.folder, "--resume", "o", cwd=tmp_path)
+        assert done.returncode == 2
+        assert name.encode() in done.stderr
+        assert b"Traceback" not in done.stderr
+        assert snapshot(folder) == damaged
+        (folder / name).write_bytes(whole)
 
 
 # --- SR-46: a batch job's log ---------------------------------------------------------------------------------------
