@@ -8,7 +8,6 @@ the sign of an argument such as sin(x - y), and the rarer powers of exact number
 """
 
 # mypy: disable-error-code="no-any-return"
-# ruff: noqa: SIM109 (what ruff suggests does not compile, or not fast)
 from __future__ import annotations
 
 from typing import Any, NamedTuple

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
 from operators.complexity import complexities, complexity
 from operators.primitives import BY_OPCODE, CONST, OPCODE, VAR
-from operators.program import Program, ProgramBatch
+from operators.program import I64, Program, ProgramBatch
 from operators.rewrite import proposals
-from operators.simplify_kernel import simplify_batch
+from operators.simplify_kernel import fold_batch, simplify_batch
 
 _SPELLINGS = ("add", "sub", "mul", "div", "neg", "inv", "square", "cube", "sqrt")
 
@@ -25,20 +26,47 @@ def _names_for(program: Program) -> tuple[str, ...]:
 
 
 def simplify_all(batch: ProgramBatch, primitives: Iterable[str] | None = None) -> ProgramBatch:
-    """Every program of a batch simplified; length 0 marks one with a constant part that is not finite and real."""
+    """Every program of a batch simplified; length 0 marks one with a constant part that is not finite and real.
+
+    `primitives` are the names a result may be written with; by default those of the program itself and the other
+    spellings of sums, products and whole powers. C never rises, nor does the number of fitted constants.
+    """
     out = ProgramBatch.empty(len(batch), batch.width)
     if primitives is None:
-        bits = np.bitwise_or.reduce(np.left_shift(1, batch.code.astype(np.int64)), axis=1)
-        allowed = bits | _mask(_SPELLINGS)
+        allowed = _used(batch) | _mask(_SPELLINGS)
     else:
         allowed = np.full(len(batch), _mask(primitives), dtype=np.int64)
     simplify_batch(batch.code, batch.arg, batch.value, batch.length, allowed, out.code, out.arg, out.value, out.length)
     return out
 
 
+def _used(batch: ProgramBatch) -> I64:
+    """Bit mask of the opcodes of every program (what stands beyond its length is 0, an opcode of a leaf)."""
+    bits = np.left_shift(1, batch.code.astype(np.int64))
+    within = np.arange(batch.width) < batch.length[:, None]
+    return np.bitwise_or.reduce(np.where(within, bits, 0), axis=1)  # type: ignore[no-any-return]
+
+
 def simplify(program: Program, primitives: Iterable[str] | None = None) -> Program | None:
     """The program in a shorter equal form; None when a constant part of it is not finite and real."""
-    out = simplify_all(ProgramBatch.of([program]), primitives)
+    names = None if primitives is None else frozenset(primitives)
+    return _simplified(program, names)
+
+
+@lru_cache(maxsize=1 << 15)
+def _simplified(program: Program, names: frozenset[str] | None) -> Program | None:
+    out = simplify_all(ProgramBatch.of([program]), names)
+    return out[0] if out.length[0] else None
+
+
+def fold(program: Program) -> Program | None:
+    """Every constant-only subtree as one number; None when one of them is not finite and real (log(-2), 1e308*10).
+
+    A number folded of structural numbers stays structural when it is a small ratio or such a multiple of pi.
+    """
+    batch = ProgramBatch.of([program])
+    out = ProgramBatch.empty(1, batch.width)
+    fold_batch(batch.code, batch.arg, batch.value, batch.length, out.code, out.arg, out.value, out.length)
     return out[0] if out.length[0] else None
 
 
@@ -56,8 +84,7 @@ def _ranked_forms(program: Program, primitives: Iterable[str] | None, most: int)
         return []
     names = _names_for(program) if primitives is None else primitives
     simplified = simplify_all(ProgramBatch.of(proposed, width=len(program)), names)
-    used = np.bitwise_or.reduce(np.left_shift(1, simplified.code.astype(np.int64)), axis=1)
-    rows = np.flatnonzero((simplified.length > 0) & (used & ~_mask(names) == 0))
+    rows = np.flatnonzero((simplified.length > 0) & (_used(simplified) & ~_mask(names) == 0))
     cost = complexities(simplified.take(rows))
     found: dict[bytes, tuple[int, Program]] = {}
     for row, c in zip(rows, cost, strict=True):

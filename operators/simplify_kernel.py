@@ -7,14 +7,14 @@ A kernel module.
 """
 
 # mypy: disable-error-code="no-any-return"
-# ruff: noqa: SIM109, SIM110 (what ruff suggests does not compile, or not fast)
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from operators.complexity_kernel import LOCALS, Postfix, count_one
+from operators.complexity_kernel import LOCALS, Postfix, count_one, fold_unary
 from operators.jit import inner, kernel, named_tuple, outer, register
 from operators.primitives import ARITY, CONST, OPCODE, VAR
 from operators.program import FIXED, FREE, LOCAL
@@ -35,6 +35,7 @@ from operators.terms import (
     Arena,
     child_of,
     is_one,
+    is_simple,
     make_arena,
     number,
     reset,
@@ -46,6 +47,7 @@ _ADD, _SUB, _MUL, _DIV, _POW, _MIN, _NEG, _INV, _SQUARE, _CUBE, _SQRT, _EXP = (
 )
 _TASK_NODE, _TASK_CODE, _TASK_NUMBER = 0, 1, 2
 _PASSES = 3
+_UNKNOWN = 1 << 40  # C of a program that could not be counted
 
 
 # Reading ------------------------------------------------------------------------------------------------------------
@@ -115,7 +117,7 @@ def read_law(a: Arena, p: Postfix, length: int, stack: Any) -> int:
 
 
 _TASK = np.dtype([("kind", "i8"), ("what", "i8"), ("value", "f8")])
-_WRITER_STATE = np.dtype([("n", "i8"), ("full", "i8")])
+_WRITER_STATE = np.dtype([("n", "i8"), ("full", "i8"), ("allowed", "i8"), ("cost", "i8")])
 
 
 class Writer(NamedTuple):
@@ -176,29 +178,42 @@ def _push_power(a: Arena, w: Writer, base: int, exponent: int) -> None:
     _push_node(w, base)
 
 
+@inner
+def _by_steps(e: float) -> int:
+    """How many squares, cubes and square roots raise a base to the structural power e > 0; 0 when they cannot."""
+    if e == 0.5 or e == 2.0 or e == 3.0:
+        return 1
+    if e == 0.25 or e == 1.5 or e == 4.0 or e == 6.0 or e == 9.0:
+        return 2
+    if e == 0.75 or e == 8.0 or e == 12.0 or e == 18.0 or e == 27.0 or e == 4.5:
+        return 3
+    return 0
+
+
 @outer
 def _push_exponent(w: Writer, e: float) -> None:
     """The operations that raise what stands before them to the structural power e > 0."""
+    steps = _by_steps(e)
     if e == 1.0:
         return
-    if e == 2.0 or e == 4.0:
-        _push_code(w, _SQUARE)
-        if e == 4.0:
-            _push_code(w, _SQUARE)
-    elif e == 3.0 or e == 1.5:
-        _push_code(w, _CUBE)
-        if e == 1.5:
-            _push_code(w, _SQRT)
-    elif e == 6.0:
-        _push_code(w, _CUBE)
-        _push_code(w, _SQUARE)
-    elif e == 0.5 or e == 0.25:
-        _push_code(w, _SQRT)
-        if e == 0.25:
-            _push_code(w, _SQRT)
-    else:
+    if steps == 0 or (steps == 3 and (w.state[0].allowed >> _POW) & 1):
         _push_code(w, _POW)
         _push_number(w, e, FIXED)
+        return
+    whole = e
+    while whole != np.rint(whole):
+        whole = 2.0 * whole
+    roots = whole / e
+    while whole != 1.0:  # pushed last first: roots are taken first, so that sympy makes one power of cube(sqrt(x))
+        if np.rint(whole / 3.0) == whole / 3.0:
+            _push_code(w, _CUBE)
+            whole = whole / 3.0
+        else:
+            _push_code(w, _SQUARE)
+            whole = whole / 2.0
+    while roots > 1.0:
+        _push_code(w, _SQRT)
+        roots = roots / 2.0
 
 
 @inner
@@ -211,8 +226,8 @@ def _exponent_of(a: Arena, i: int) -> float:
 
 
 @outer
-def _push_side(a: Arena, w: Writer, i: int, sign: float) -> bool:
-    """The product of the factors of node i whose structural exponent has the given sign; False when there are none.
+def _push_side(a: Arena, w: Writer, i: int, sign: float) -> None:
+    """The product of the factors of node i whose structural exponent has the given sign, exponents made positive.
 
     Factors of equal exponent share it: x**2*y**2 is written (x*y)**2.
     """
@@ -256,7 +271,6 @@ def _push_side(a: Arena, w: Writer, i: int, sign: float) -> bool:
                 if members > 0:
                     _push_code(w, _MUL)
                 _push_node(w, child_of(a, other, 0))
-    return groups > 0
 
 
 @inner
@@ -292,38 +306,80 @@ def _only_sum_above(a: Arena, i: int) -> bool:
     return above == 1
 
 
+@inner
+def _shared_exponent(a: Arena, i: int) -> float:
+    """n where every factor of node i is a power n or -n, both occur and n is not 1; else 0."""
+    if a.node[i].kind != MUL or not _has_side(a, i, 1.0) or not _has_side(a, i, -1.0):
+        return 0.0
+    n = abs(_exponent_of(a, child_of(a, i, 0)))
+    for k in range(a.node[i].count):
+        if abs(_exponent_of(a, child_of(a, i, k))) != n:
+            return 0.0
+    return n if n != 1.0 else 0.0
+
+
+@inner
+def _push_bases(a: Arena, w: Writer, i: int, sign: float) -> None:
+    """The product of the bases of the factors of node i whose structural exponent has the given sign."""
+    left = 0
+    for k in range(a.node[i].count):
+        left += _exponent_of(a, child_of(a, i, k)) * sign > 0.0
+    for k in range(a.node[i].count - 1, -1, -1):
+        factor = child_of(a, i, k)
+        if _exponent_of(a, factor) * sign > 0.0:
+            left -= 1
+            if left > 0:
+                _push_code(w, _MUL)
+            _push_node(w, child_of(a, factor, 0))
+
+
+@outer
+def _push_quotient(a: Arena, w: Writer, i: int) -> None:
+    """The factors of node i: above, below, or a quotient; (x/y)**n where all share the exponent n."""
+    n = _shared_exponent(a, i)
+    if n != 0.0:
+        _push_exponent(w, n)
+        _push_code(w, _DIV)
+        _push_bases(a, w, i, -1.0)
+        _push_bases(a, w, i, 1.0)
+    elif not _has_side(a, i, -1.0):
+        _push_side(a, w, i, 1.0)
+    elif not _has_side(a, i, 1.0):
+        _push_code(w, _INV)
+        _push_side(a, w, i, -1.0)
+    else:
+        _push_code(w, _DIV)
+        _push_side(a, w, i, -1.0)
+        _push_side(a, w, i, 1.0)
+
+
 @outer
 def _push_product(a: Arena, w: Writer, i: int, coef: float, role: int) -> None:
     """coef * node i (a MUL whose own coefficient is not looked at, or one factor)."""
-    above, below = _has_side(a, i, 1.0), _has_side(a, i, -1.0)
-    if role == FIXED and coef < 0.0:
-        _push_code(w, _NEG)
-        coef = -coef
-    one = is_one(coef, role)
-    if not below:
-        if not one:
-            _push_code(w, _MUL)
-        _push_side(a, w, i, 1.0)
-        if not one:
-            _push_number(w, coef, role)
-    elif not above:
-        _push_code(w, _INV if one else _DIV)
-        _push_side(a, w, i, -1.0)
-        if not one:
-            _push_number(w, coef, role)
-    elif one or not _only_sum_above(a, i):
+    below = _has_side(a, i, -1.0)
+    if role == FIXED and abs(coef) == 1.0:
+        if coef < 0.0:
+            _push_code(w, _NEG)
+        _push_quotient(a, w, i)
+    elif below and not _has_side(a, i, 1.0):
         _push_code(w, _DIV)
         _push_side(a, w, i, -1.0)
-        if not one:
-            _push_code(w, _MUL)
-        _push_side(a, w, i, 1.0)
-        if not one:
-            _push_number(w, coef, role)
-    else:
+        _push_number(w, coef, role)
+    elif below and _only_sum_above(a, i):
         _push_code(w, _MUL)
         _push_side(a, w, i, 1.0)
         _push_code(w, _DIV)
         _push_side(a, w, i, -1.0)
+        _push_number(w, coef, role)
+    elif below and _shared_exponent(a, i) == 0.0:
+        _push_code(w, _DIV)
+        _push_side(a, w, i, -1.0)
+        _push_code(w, _MUL)
+        _push_side(a, w, i, 1.0)
+        _push_number(w, coef, role)
+    else:
+        _push_code(w, _MUL)
+        _push_quotient(a, w, i)
         _push_number(w, coef, role)
 
 
@@ -413,35 +469,54 @@ def _push_children(a: Arena, w: Writer, i: int) -> None:
 
 
 @inner
+def _put(p: Postfix, n: int, code: int, arg: int, value: float) -> int:
+    """Write node n of p; returns n + 1, or -1 when p is full."""
+    if n < 0 or n >= len(p.code):
+        return -1
+    p.code[n], p.arg[n], p.value[n] = code, arg, value
+    return n + 1
+
+
+@inner
+def _put_code(p: Postfix, n: int, op: int, allowed: int) -> int:
+    """Write a primitive, or what says the same where the primitive is not in the language."""
+    if (allowed >> op) & 1:
+        return _put(p, n, op, 0, 0.0)
+    if op == _NEG or op == _SUB:
+        n = _put(p, _put(p, n, CONST, FIXED, -1.0), _MUL, 0, 0.0)
+        return n if op == _NEG else _put(p, n, _ADD, 0, 0.0)
+    if op == _INV or op == _DIV:
+        n = _put(p, _put(p, n, CONST, FIXED, -1.0), _POW, 0, 0.0)
+        return n if op == _INV else _put(p, n, _MUL, 0, 0.0)
+    if op == _SQUARE or op == _CUBE or op == _SQRT:
+        e = 2.0 if op == _SQUARE else 3.0 if op == _CUBE else 0.5
+        return _put(p, _put(p, n, CONST, FIXED, e), _POW, 0, 0.0)
+    return _put(p, n, op, 0, 0.0)
+
+
+@inner
 def write(a: Arena, w: Writer, root: int, p: Postfix) -> int:
     """Write node `root` as postfix into p; returns the length, or -1 when it does not fit."""
     w.state[0].n, w.state[0].full = 0, 0
     _push_node(w, root)
     n = 0
-    while w.state[0].n > 0:
+    while w.state[0].n > 0 and n >= 0:
         w.state[0].n -= 1
         task = w.task[w.state[0].n]
         kind, what, number_ = task.kind, task.what, task.value
-        if kind == _TASK_NODE and a.node[what].kind > SYM:
-            _push_children(a, w, what)
-            if w.state[0].full:
-                return -1
-            continue
-        if n >= len(p.code):
-            return -1
-        p.code[n], p.arg[n], p.value[n] = CONST, 0, 0.0
         if kind == _TASK_CODE:
-            p.code[n] = what
+            n = _put_code(p, n, what, w.state[0].allowed)
         elif kind == _TASK_NUMBER:
-            p.arg[n], p.value[n] = what, number_
+            n = _put(p, n, CONST, what, number_)
         elif a.node[what].kind == NUM:
-            p.arg[n], p.value[n] = a.node[what].role, a.node[what].num
+            n = _put(p, n, CONST, a.node[what].role, a.node[what].num)
+        elif a.node[what].kind != SYM:
+            _push_children(a, w, what)
         elif a.node[what].op >= LOCALS:
-            p.arg[n], p.value[n] = a.node[what].op - LOCALS, a.node[what].num
+            n = _put(p, n, CONST, a.node[what].op - LOCALS, a.node[what].num)
         else:
-            p.code[n], p.arg[n] = VAR, a.node[what].op
-        n += 1
-    return n
+            n = _put(p, n, VAR, a.node[what].op, 0.0)
+    return -1 if w.state[0].full else n
 
 
 # Batches ------------------------------------------------------------------------------------------------------------
@@ -456,8 +531,11 @@ def _is_spelled(p: Postfix, length: int, allowed: int) -> bool:
 
 
 @inner
-def _pass(a: Arena, w: Writer, stack: Any, old: Postfix, length: int, allowed: int, new: Postfix) -> int:
-    """Rewrite `old` into `new`. Returns the new length, 0 when `old` is not real, -1 when it should stay as it is."""
+def _pass(a: Arena, w: Writer, stack: Any, old: Postfix, length: int, cost: int, allowed: int, new: Postfix) -> int:
+    """Rewrite `old` into `new`. Returns the new length, 0 when `old` is not real, -1 when it should stay as it is.
+
+    Leaves C of `new` in the writer's state.
+    """
     reset(a, LAW)
     a.state[0].allowed = allowed
     root = read_law(a, old, length, stack)
@@ -465,11 +543,12 @@ def _pass(a: Arena, w: Writer, stack: Any, old: Postfix, length: int, allowed: i
         return 0
     if a.state[0].bad == TOO_LARGE:
         return -1
+    w.state[0].allowed = allowed
     n = write(a, w, root, new)
     if n <= 0 or not _is_spelled(new, n, allowed) or _uses(new, n, FREE) > _uses(old, length, FREE):
         return -1
-    old_cost, new_cost = count_one(a, old, length, stack), count_one(a, new, n, stack)
-    return n if 0 <= new_cost <= old_cost or old_cost < 0 else -1
+    w.state[0].cost = count_one(a, new, n, stack)
+    return n if 0 <= w.state[0].cost <= cost else -1
 
 
 @inner
@@ -480,6 +559,101 @@ def _copy(p: Postfix, length: int, to: Postfix) -> bool:
         changed = changed or p.code[i] != to.code[i] or p.arg[i] != to.arg[i] or p.value[i] != to.value[i]
         to.code[i], to.arg[i], to.value[i] = p.code[i], p.arg[i], p.value[i]
     return changed
+
+
+@inner
+def fold_one(p: Postfix, length: int, starts: Any, new: Postfix) -> int:
+    """Write p into `new` with every constant-only subtree as one number; 0 when one of them is not finite and real.
+
+    starts[k] is where the k-th value on the stack begins in `new`.
+    """
+    sp, n = 0, 0
+    for i in range(length):
+        c = p.code[i]
+        arity = ARITY[c]
+        sp -= arity
+        begin = n if arity == 0 else starts[sp]
+        if arity > 0 and n - begin == arity and _all_numbers(new, begin, n):
+            value, role = _folded(c, new, begin)
+            if not math.isfinite(value):
+                return 0
+            n = _put(new, begin, CONST, role, value)
+        else:
+            n = _put(new, n, c, p.arg[i], p.value[i])
+        starts[sp] = begin
+        sp += 1
+    return n
+
+
+@inner
+def _all_numbers(p: Postfix, begin: int, end: int) -> bool:
+    for i in range(begin, end):
+        if p.code[i] != CONST or p.arg[i] >= LOCAL:
+            return False
+    return True
+
+
+@inner
+def _folded(c: int, p: Postfix, at: int) -> tuple[float, int]:
+    """Value and role of primitive c of the numbers that stand at p[at], p[at + 1]."""
+    x, role = p.value[at], p.arg[at]
+    if ARITY[c] == 1:
+        value = _unary_value(c, x)
+    else:
+        value = _binary_value(c, x, p.value[at + 1])
+        role = FIXED if role == FIXED and p.arg[at + 1] == FIXED else FREE
+    return value, FIXED if role == FIXED and is_simple(value) else FREE
+
+
+@inner
+def _unary_value(c: int, x: float) -> float:
+    if c == _NEG:
+        return -x
+    if c == _INV:
+        return 1.0 / x
+    if c == _SQUARE:
+        return x * x
+    if c == _CUBE:
+        return x * x * x
+    if c == _SQRT:
+        return np.sqrt(x)
+    return fold_unary(c, x)
+
+
+@inner
+def _binary_value(c: int, x: float, y: float) -> float:
+    if c == _ADD:
+        return x + y
+    if c == _SUB:
+        return x - y
+    if c == _MUL:
+        return x * y
+    if c == _DIV:
+        return x / y
+    if c == _POW:
+        return x**y
+    return min(x, y) if c == _MIN else max(x, y)
+
+
+@inner
+def _folded_or_same(a: Arena, p: Postfix, length: int, cost: int, stack: Any, new: Postfix) -> int:
+    """Fold p into `new` where that makes neither C nor the fitted constants more, else copy it."""
+    n = fold_one(p, length, stack, new)
+    if n > 0 and (_uses(new, n, FREE) > _uses(p, length, FREE) or count_one(a, new, n, stack) > cost):
+        _copy(p, length, new)
+        return length
+    return n
+
+
+@kernel
+def fold_batch(
+    code: Any, arg: Any, value: Any, length: Any, out_code: Any, out_arg: Any, out_value: Any, out_length: Any
+) -> None:
+    """Fold the constant-only subtrees of every program; out_length[p] = 0 marks one that is not finite and real."""
+    starts = np.zeros(code.shape[1] + 2, np.int64)
+    for p in range(len(length)):
+        out = Postfix(out_code[p], out_arg[p], out_value[p])
+        out_length[p] = fold_one(Postfix(code[p], arg[p], value[p]), length[p], starts, out)
 
 
 @kernel
@@ -500,10 +674,13 @@ def simplify_batch(
         out = Postfix(out_code[p], out_arg[p], out_value[p])
         n = length[p]
         _copy(Postfix(code[p], arg[p], value[p]), n, out)
+        cost = count_one(a, out, n, stack)
         for _ in range(_PASSES):
-            m = _pass(a, w, stack, out, n, allowed[p], new)
+            m = _pass(a, w, stack, out, n, cost if cost >= 0 else _UNKNOWN, allowed[p], new)
             if m < 0:
-                break
+                m = _folded_or_same(a, out, n, cost, stack, new)
+            else:
+                cost = w.state[0].cost
             n = m
             if m == 0 or not _copy(new, m, out):
                 break

@@ -7,7 +7,6 @@ The table of rules with their domains stands in `operators.simplify`. A kernel m
 """
 
 # mypy: disable-error-code="no-any-return"
-# ruff: noqa: SIM109, SIM110 (what ruff suggests does not compile, or not fast)
 from __future__ import annotations
 
 import math
@@ -230,7 +229,7 @@ def _without_number(a: Arena, i: int, outer_free: bool, crowded: bool) -> int:
     if a.node[i].kind != POW:
         return -1
     base, exponent = child_of(a, i, 0), child_of(a, i, 1)
-    if (base == E_NODE or a.node[base].kind == NUM) and a.node[exponent].kind == ADD:
+    if base == E_NODE or a.node[base].kind == NUM:
         return _without_shift(a, base, exponent, outer_free)
     if a.node[exponent].kind != NUM:
         return -1
@@ -260,15 +259,22 @@ def _raise_pulled(a: Arena, exponent: int) -> bool:
 
 @outer
 def _without_shift(a: Arena, base: int, exponent: int, outer_free: bool) -> int:
-    """exp(u + c) -> exp(c) * exp(u) for a fitted c, or any c when a fitted factor takes it."""
-    shift, role = a.node[exponent].num, a.node[exponent].role
+    """exp(k*(u + c)) -> exp(k*c) * exp(k*u) for a fitted c, or any c when a fitted factor takes it."""
+    inside, k = exponent, 1.0
+    if a.node[exponent].kind == MUL and a.node[exponent].role < 2:
+        inside, k = core(a, exponent), a.node[exponent].num
+    if a.node[inside].kind != ADD:
+        return -1
+    shift, role = a.node[inside].num, a.node[inside].role
     if shift == 0.0 or role > 1 or (role == FIXED and not outer_free):
         return -1
-    value = np.exp(shift) if base == E_NODE else a.node[base].num ** shift
+    value = np.exp(k * shift) if base == E_NODE else a.node[base].num ** (k * shift)
     if value == 0.0 or not math.isfinite(value):
         return -1
-    a.state[0].pulled, a.state[0].pulled_role = value, FREE if role == FIXED else role
-    rest = add_scaled(a, exponent, number(a, shift, role), -1.0, FIXED)
+    rest = add_scaled(a, inside, number(a, shift, role), -1.0, FIXED)
+    if k != 1.0:
+        rest = scale(a, rest, k, a.node[exponent].role)
+    a.state[0].pulled, a.state[0].pulled_role = value, FREE
     return node2(a, POW, 0, base, rest)
 
 
@@ -357,6 +363,11 @@ def _symbolic_power(a: Arena, base: int, exponent: int) -> int:
             return exponential(a, times(a, p, exponent))
         if a.node[inside].nonnegative or (a.node[p].kind == NUM and not _is_whole(a.node[p].num)):
             return node2(a, POW, 0, inside, times(a, p, exponent))
+    if a.node[base].kind == MUL and a.node[base].count == 1 and a.node[base].num > 0.0 and a.node[base].role == FREE:
+        inside = child_of(a, base, 0)
+        if a.node[inside].kind == POW and child_of(a, inside, 0) == E_NODE:  # (c*exp(u))**v is exp((u + log(c))*v)
+            shift = number(a, np.log(a.node[base].num), FREE)
+            return exponential(a, times(a, add_scaled(a, child_of(a, inside, 1), shift, 1.0, FIXED), exponent))
     return node2(a, POW, 0, base, exponent)
 
 
@@ -678,20 +689,42 @@ def _merge_scaled_sums(a: Arena, i: int) -> int:
         inside = a.pool[k].child
         if a.node[inside].kind != ADD or a.pool[k].role > 1:
             continue
-        lonely = 0 if a.node[inside].num == 0.0 or a.node[i].role == FREE or a.node[inside].role == FREE else 1
+        absorbed = a.node[inside].num == 0.0 or a.node[i].role == FREE or a.node[inside].role == FREE
+        lonely = 0 if absorbed else 1
         for m in range(a.node[inside].first, a.node[inside].first + a.node[inside].count):
             if a.pool[m].role == FIXED and not _meets_fitted(a, i, a.pool[m].child):
                 lonely += 1
         if lonely <= 1:
-            sum_begin(a)
-            for m in range(a.node[i].first, a.node[i].first + a.node[i].count):
-                if m == k:
-                    sum_absorb(a, inside, a.pool[k].coef, a.pool[k].role)
-                else:
-                    sum_term(a, a.pool[m].child, a.pool[m].coef, a.pool[m].role)
-            sum_constant(a, a.node[i].num, a.node[i].role)
-            return sum_end(a)
+            return _spread_term(a, i, k)
+        if a.node[inside].num != 0.0 and a.node[i].num != 0.0 and a.node[i].role == FREE and a.node[inside].role < 2:
+            return _lift_constant(a, i, k)
     return i
+
+
+@inner
+def _spread_term(a: Arena, i: int, at: int) -> int:
+    """Sum i with the sum at pool entry `at` spread over its terms."""
+    sum_begin(a)
+    for m in range(a.node[i].first, a.node[i].first + a.node[i].count):
+        if m == at:
+            sum_absorb(a, a.pool[m].child, a.pool[m].coef, a.pool[m].role)
+        else:
+            sum_term(a, a.pool[m].child, a.pool[m].coef, a.pool[m].role)
+    sum_constant(a, a.node[i].num, a.node[i].role)
+    return sum_end(a)
+
+
+@inner
+def _lift_constant(a: Arena, i: int, at: int) -> int:
+    """c*(x + y + d) + e -> c*(x + y) + e' : the fitted e takes the constant of the sum at pool entry `at`."""
+    inside, coef = a.pool[at].child, a.pool[at].coef
+    shift = a.node[inside].num
+    bare = add_scaled(a, inside, number(a, shift, a.node[inside].role), -1.0, FIXED)
+    sum_begin(a)
+    for m in range(a.node[i].first, a.node[i].first + a.node[i].count):
+        sum_term(a, bare if m == at else a.pool[m].child, coef if m == at else a.pool[m].coef, a.pool[m].role)
+    sum_constant(a, a.node[i].num + coef * shift, FREE)
+    return sum_end(a)
 
 
 @outer

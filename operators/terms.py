@@ -21,7 +21,6 @@ value-keeping rules of `operators.simplify`; `state[0].mode` says which. A kerne
 """
 
 # mypy: disable-error-code="no-any-return"
-# ruff: noqa: SIM109 (what ruff suggests does not compile, or not fast)
 from __future__ import annotations
 
 import math
