@@ -44,7 +44,7 @@ def _used(batch: ProgramBatch) -> I64:
     """Bit mask of the opcodes of every program (what stands beyond its length is 0, an opcode of a leaf)."""
     bits = np.left_shift(1, batch.code.astype(np.int64))
     within = np.arange(batch.width) < batch.length[:, None]
-    return np.bitwise_or.reduce(np.where(within, bits, 0), axis=1)  # type: ignore[no-any-return]
+    return np.bitwise_or.reduce(np.where(within, bits, 0), axis=1)
 
 
 def simplify(program: Program, primitives: Iterable[str] | None = None) -> Program | None:
