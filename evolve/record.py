@@ -55,7 +55,7 @@ class TaskRecord:
         shared = {f.name: getattr(task, f.name) for f in fields(TaskRecord) if f.name not in own}
         dialect = {key: value for key, value in (said or {}).items() if key in ("sep", "decimal")}
         own_values: dict[str, Any] = {"source": str(task.source.resolve()), "rows": task.dataset.n_rows, **dialect}
-        return TaskRecord(**shared, **own_values)
+        return TaskRecord(**shared, **own_values, digest=_digest(task.dataset))
 
 
 @dataclass(frozen=True)

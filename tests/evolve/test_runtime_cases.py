@@ -226,7 +226,7 @@ def test_sr27_a_killed_run_is_continued_from_where_it_stood(case, tmp_path):
     process.communicate()
     before, reached = miss(folder), min(law.loss for law in read_front(RunDirectory.open(folder)))
     logged = len(RunDirectory.open(folder).read_log())
-    assert_good(run(task.folder, "--resume", "o", "--time", "10s", "--out", "o", cwd=tmp_path))
+    assert_good(run(task.folder, "--resume", "o", "--evaluations", 5000, "--out", "o", cwd=tmp_path))
     generations = [
         e for e in RunDirectory.open(folder).read_log()[logged:] if e["event"] == "generation" and e["generation"]
     ]
