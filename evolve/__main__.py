@@ -18,6 +18,7 @@ from operators.errors import InputError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; an internal fault leaves as the exception it is."""
+    _tame_linear_algebra()
     try:
         code = cli.main(args=arguments, prog_name="evolve", standalone_mode=False)
         sys.stdout.flush()
@@ -34,6 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _forget_output()
         return DONE
+
+
+def _tame_linear_algebra() -> None:
+    """One thread for BLAS, unless the user says otherwise; it is read when numpy is first imported.
+
+    Our own threads use the cores. BLAS threads that wait for a core spin, which on a busy machine doubled the time of
+    a run; and sums that are split among threads would depend on their number.
+    """
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 
 def _forget_output() -> None:

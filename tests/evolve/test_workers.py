@@ -97,6 +97,21 @@ def test_without_workers_nothing_is_said(capsys):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(("given", "right"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_linear_algebra_leaves_the_cores_to_our_threads(given, right):
+    """The command line sets it before numpy is imported, or it would have no effect."""
+    code = (
+        "import os, sys; from evolve.__main__ import main\n"
+        "assert 'numpy' not in sys.modules\n"
+        "main(['examples']); print(os.environ['OPENBLAS_NUM_THREADS'])"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**environment, **given}, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.splitlines()[-1:] == [right], done.stderr
+
+
 # --- SR-23: the same seed gives the same bytes -----------------------------------------------------------------------
 
 
