@@ -200,7 +200,7 @@ def test_sr26_a_second_ctrl_c_ends_at_once(case, tmp_path):
     sent = time.monotonic()
     _, err = process.communicate(timeout=30)
     assert time.monotonic() - sent < 3
-    assert process.returncode == 130
+    assert process.returncode in (130, -signal.SIGINT)  # the same to a shell
     assert b"Traceback" not in err
     assert np.isfinite(predictions(tmp_path / "o", task)).all()
 
