@@ -122,12 +122,12 @@ def evaluate_boxes(program: Program, lo: F64, hi: F64) -> tuple[F64, F64, NDArra
                 operands = stack[-primitive.arity :]
                 del stack[-primitive.arity :]
                 out_lo, out_hi, ok = _apply(program, i, primitive.name, operands)
-                bad[i] = ~ok | ~np.isfinite(out_lo) | ~np.isfinite(out_hi)
+                bad[i] = ~ok | ~(out_lo >= -_HUGE) | ~(out_hi <= _HUGE)  # NaN is bad too
                 stack.append((_finite(out_lo, -1.0), _finite(out_hi, 1.0)))
     return *stack[0], bad
 
 
-_HUGE = 1e300
+_HUGE = 1e300  # what is larger counts as overflow
 
 
 def _finite(end: F64, sign: float) -> F64:

@@ -172,3 +172,8 @@ def test_a_divisor_of_both_signs_is_kept_from_zero(text: str) -> None:
     assert guarded is not None
     assert bounds(guarded, box) is not None
     np.testing.assert_allclose(node_values(guarded, X)[-1], node_values(program, X)[-1], rtol=1e-12)
+
+
+def test_numbers_near_the_largest_are_not_proven() -> None:
+    assert bounds(parse("1/3.6e-301 + x", XY), [(0, 1), (0, 1)]) is None
+    assert bounds(parse("1/3.6e-299 + x", XY), [(0, 1), (0, 1)]) is not None
