@@ -80,10 +80,12 @@ class _Outer:
     compiled: Any = None  # the machine code must outlive every caller
 
     def compile(self) -> None:
-        if self.compiled is None:
-            _compile_callees(self.source)
-            self.compiled = _cached(numba.cfunc, self.signature, nopython=True, error_model="numpy")(self.source)
-            llvmlite.binding.add_symbol(self.symbol, self.compiled.address)
+        with CACHE_DIR_LOCK:  # another thread may not find it compiled before its symbol is known
+            if self.compiled is None:
+                _compile_callees(self.source)
+                compiled = _cached(numba.cfunc, self.signature, nopython=True, error_model="numpy")(self.source)
+                llvmlite.binding.add_symbol(self.symbol, compiled.address)
+                self.compiled = compiled
 
     def emit_call(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = [context.get_value_type(kind) for kind in self.signature.args]
