@@ -8,7 +8,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from evolve.seeding import adaptive, assemble, lookup, powerlaw, rational, scan, sparse
+from evolve.seeding import adaptive, assemble, lookup, polynomial, powerlaw, rational, scan, sparse
 from evolve.seeding.build import Builder, evaluate
 from evolve.seeding.growth import grow
 from evolve.seeding.images import Target, images
@@ -22,13 +22,16 @@ from evolve.seeding.work import Meter
 from operators.program import Program
 
 F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
 
 SMALL, LARGE = 3000, 30000
 _TABLE_ROWS = 320
 _PAIR_COLUMNS = 8000
 _GROWN_PAIR_COLUMNS = 5000
 _FACTORS = 400
-_INPUTS = 60
+_INPUTS = 20  # of a sine, and of functions with inner constants
+_MODULATORS = 24
+_WAVE_IMAGES = ("y", "1/y", "log y", "y^2")
 
 
 class Attack:
@@ -64,6 +67,10 @@ class Attack:
         for t in self.targets:
             yield from self._offer(table, t, sparse.singles(table, t, self.meter), "table")
         yield from self._pursue(table, self.problem.target, 6)
+        for t in self.targets[:6]:
+            found = polynomial.polynomials(self.problem.values, t, self.meter)
+            laws = [partial(p.write, self.problem.leaves, t, self.builder) for p in found]
+            yield from self._tell([(law, f"polynomial, {t.label}") for law in laws])
         for t in self.targets[:8]:
             yield from self._offer(table, t, sparse.pairs(table, [t], self.meter, SMALL)[0], "pairs")
         for t in self.targets[1:6]:
@@ -79,20 +86,52 @@ class Attack:
             matches = lookup.pair_products(table, t, factors[:80], self.meter, 1500)
             yield from self._matched(table, matches[:30], "factor and pair")
 
-    def scans(self) -> Iterator[Proposal]:
-        """Sums with frequencies, rates, exponents, offsets and bells."""
+    def waves(self) -> Iterator[Proposal]:
+        """Frequencies: each sine found becomes a leaf, beside which the quick look-ups and the factors are repeated."""
+        inputs, programs = self._tame(self.small.phases, _INPUTS)
+        modulators, factors = self._tame(self.small.factors, _MODULATORS)
+        if not len(inputs) or "sin" not in self.builder.names:
+            return
+        periodogram = Periodogram(inputs, modulators, self.meter)
+        for t in (self.whole.target, *images(self.whole.target, self.builder)):
+            if t.label.split(", ")[-1] not in _WAVE_IMAGES:
+                continue
+            for together in periodogram.find(t):
+                functions = [periodogram.functions(w, t, programs, self.builder) for w in together]
+                if len(together) == 1:
+                    m = together[0].modulator
+                    h = (modulators[m], [factors[m]]) if m >= 0 else (np.ones_like(t.z), [])
+                    laws = [(partial(_scaled_wave, self.builder, f, *h, t), f"wave, {t.label}") for f in functions[0]]
+                    yield from self._tell(laws, 30)
+                yield from self._waved([f[0] for f in functions])
+                if self.judge.solved:
+                    return
+
+    def _waved(self, functions: Sequence[Inner]) -> Iterator[Proposal]:
+        """The quick look-ups and factors with waves as leaves."""
+        problem = self.whole
+        for inner in functions:
+            problem = problem.with_leaf(inner.write(), inner.values, "wave")
+        larger = Attack(problem, self.X, self.builder, self.grammar, self.judge, self.meter)
+        yield from larger.quick()
+        yield from larger.factors()
+
+    def _tame(self, entries: I64, n: int) -> tuple[F64, list[Program]]:
+        """Values on all rows and programs of the cheapest n entries without wild values."""
         table = self.small
-        programs = [table.program(int(e)) for e in table.columns.entry[:_INPUTS]]
-        inputs = np.array([evaluate(p, self.X) for p in programs])
-        tame = _is_tame(inputs)
-        inputs, programs = inputs[tame], [p for p, keep in zip(programs, tame, strict=True) if keep]
-        periodogram = Periodogram(inputs, self.meter)
-        grids = list(scan.grid_columns(programs[:16], inputs[:16, :_TABLE_ROWS], self.builder))
-        whole = {t.label: t for t in (self.whole.target, *images(self.whole.target, self.builder))}
+        order = entries[np.argsort(table.cost[entries], kind="stable")][: 2 * n]
+        programs = [table.program(int(e)) for e in order]
+        values = np.array([evaluate(p, self.X) for p in programs]).reshape(len(programs), -1)
+        tame = np.flatnonzero(_is_tame(values))[:n]
+        return values[tame], [programs[i] for i in tame]
+
+    def scans(self) -> Iterator[Proposal]:
+        """Sums with rates, exponents, offsets, steps and bells."""
+        table = self.small
+        inputs, programs = self._tame(table.columns.entry[:_INPUTS], 16)
+        grids = list(scan.grid_columns(programs, inputs[:, :_TABLE_ROWS], self.builder))
         for t in self.targets[:4]:
-            found = periodogram.columns(whole[t.label], programs, self.builder) if t.label in whole else []
-            scanned = [Inner(c.values[:_TABLE_ROWS], c.write, c.label) for c in found]
-            sums = InnerSums(table, t, self.X[:, :_TABLE_ROWS], [*scanned, *grids], self.meter, 1500).run()
+            sums = InnerSums(table, t, self.X[:, :_TABLE_ROWS], grids, self.meter, 1500).run()
             yield from self._tell([(partial(t.rebuild, s.program), f"inner constants, {t.label}") for s in sums[:10]])
 
     def ratios(self) -> Iterator[Proposal]:
@@ -149,10 +188,10 @@ class Attack:
         c = assemble.without_intercept(table, c, target, allowance)
         return [(partial(assemble.write, table, c, target), f"{origin}, {target.label}")]
 
-    def _tell(self, writers: Sequence[Writer]) -> Iterator[Proposal]:
+    def _tell(self, writers: Sequence[Writer], iterations: int = 8) -> Iterator[Proposal]:
         if not self.judge.solved:
             label = self.problem.label
-            yield from self.judge.offer([(w, f"{origin}{label}") for w, origin in writers])
+            yield from self.judge.offer([(w, f"{origin}{label}") for w, origin in writers], iterations)
 
 
 def _is_tame(values: F64) -> NDArray[np.bool_]:
@@ -163,6 +202,15 @@ def _is_tame(values: F64) -> NDArray[np.bool_]:
             np.isfinite(size) & (np.ptp(values, axis=1) > 0.0) & (size < 1e4 * np.median(np.abs(values), axis=1))
         )
     return out
+
+
+def _scaled_wave(builder: Builder, wave: Inner, modulator: F64, factors: list[Program], target: Target) -> Program:
+    """target = a * factors * wave + b, by least squares; modulator: the values of the factors."""
+    values = modulator * wave.values
+    A = np.column_stack([values, np.ones_like(values)]) * target.w[:, None]
+    a, b = np.linalg.lstsq(A, target.w * target.z, rcond=1e-12)[0]
+    b = b if abs(b) > 1e-3 * abs(a) * np.abs(values).max() else 0.0
+    return target.rebuild(builder.linear([float(a)], [builder.product([*factors, wave.write()])], float(b)))
 
 
 def _same(program: Program) -> Program:

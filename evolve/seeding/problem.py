@@ -46,6 +46,12 @@ class Problem:
             tuple(self.leaves[i] for i in rest), self.values[rest], target, f"{self.label} / leaf^{exponent:g}"
         )
 
+    def with_leaf(self, program: Program, values: F64, label: str) -> Problem:
+        """The problem with one more leaf."""
+        return Problem(
+            (*self.leaves, program), np.vstack([self.values, values[None, :]]), self.target, f"{self.label} {label}"
+        )
+
     def merged(self, pair: tuple[int, int], program: Program, values: F64, label: str) -> Problem:
         """The problem with one leaf (values: on the same rows) in place of two."""
         rest = [i for i in range(self.n_leaves) if i not in pair]

@@ -73,7 +73,7 @@ class Seeder(Iterator[Proposal]):
             reduced.append(self._attack(problem))
             yield from reduced[-1].quick()
         order = [*reversed(reduced), raw]
-        for stage in (Attack.factors, Attack.scans, Attack.ratios, Attack.adaptive, Attack.deep):
+        for stage in (Attack.factors, Attack.waves, Attack.scans, Attack.ratios, Attack.adaptive, Attack.deep):
             for attack in order:
                 yield from stage(attack)
 

@@ -54,7 +54,8 @@ class Table:
         self._key_entry = np.zeros(0, np.int64)
         self._programs: dict[int, Program] = {}
         self.size = 0
-        self.factors = np.zeros(0, np.int64)  # entries that laws like to have as a factor; set by who grows the table
+        self.factors = np.zeros(0, np.int64)  # what laws like to have as a factor; both are set by who grows the table
+        self.phases = np.zeros(0, np.int64)  # what laws like to have in a sine
         self._append(np.ones((1, m)), CONST, np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1, np.float32))
         slots = np.arange(k)
         self._append(values, VAR, slots, slots, np.ones(k, np.float32))

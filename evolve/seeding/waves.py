@@ -8,7 +8,7 @@ demodulation) to look for the next term of it: sin(10*x**2 + y**2) is found thou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -24,8 +24,11 @@ F64 = NDArray[np.float64]
 F32 = NDArray[np.float32]
 
 _STEPS = 400  # frequencies tried for one u
+_LEAST_CYCLES = 0.6  # less than that any descent finds
 _CYCLES = 50.0  # the highest: so many cycles over the range of u
 _MOST_TERMS = 3  # in a phase
+_MOST_WAVES = 3  # found one after the other
+_TRIED = 4  # inputs tried for another term of a phase
 _GROWTH = 1.15  # of the explained part that another term of the phase has to bring
 
 
@@ -43,34 +46,48 @@ class Wave:
 
 
 class Periodogram:
-    """All frequencies of all inputs u (n, rows), for any target on the same rows."""
+    """All frequencies of all inputs u (n, rows), for any target on the same rows and modulators (h, rows)."""
 
-    def __init__(self, inputs: F64, meter: Meter) -> None:
+    def __init__(self, inputs: F64, modulators: F64, meter: Meter) -> None:
         self.inputs, self.meter = inputs, meter
+        self.modulators = np.concatenate([np.ones((1, inputs.shape[1])), modulators])
         span = np.ptp(inputs, axis=1)
-        self.grid = np.linspace(0.25, _CYCLES, _STEPS)[None, :] * (2.0 * np.pi / span)[:, None]
-        angle = (self.grid[:, :, None] * (inputs - inputs.mean(axis=1, keepdims=True))[:, None, :]).reshape(
-            -1, inputs.shape[1]
-        )
-        self.cos, self.sin = np.cos(angle, dtype=np.float32), np.sin(angle, dtype=np.float32)
+        self.grid = np.linspace(_LEAST_CYCLES, _CYCLES, _STEPS)[None, :] * (2.0 * np.pi / span)[:, None]
+        centred = inputs - inputs.mean(axis=1, keepdims=True)
+        angle = (self.grid[:, :, None] * centred[:, None, :]).reshape(-1, inputs.shape[1]).astype(np.float32)
+        self.cos, self.sin = np.cos(angle), np.sin(angle)
         meter.spend(20 * angle.size)
 
-    def search(self, target: Target, modulators: F64, keep: int = 6) -> list[Wave]:
-        """The strongest waves with modulators (h, rows) or none; phases have up to three terms."""
-        found: list[Wave] = []
-        candidates = np.concatenate([np.ones((1, len(target.z))), modulators])
-        pull = np.stack([_pull(target, h) for h in candidates], axis=1).astype(np.float32)
+    def find(self, target: Target) -> list[list[Wave]]:
+        """Lists of waves that belong together: of the target's own, and of the target without its smooth trend."""
+        out = [[w] for w in self.search(target)[:1]]
+        together: list[Wave] = []
+        removed = list(quadratic(self.inputs))
+        while len(together) < _MOST_WAVES:
+            rest = without(target, removed)
+            best = self.search(rest)[:1] if rest is not None else []
+            if not best:
+                break
+            together.append(best[0])
+            phase, h = self._phase(best[0].terms), self.modulators[best[0].modulator + 1]
+            removed += [h * np.sin(phase), h * np.cos(phase)]
+        return out + [together[: n + 1] for n in range(len(together))]
+
+    def search(self, target: Target, grown: int = 14) -> list[Wave]:
+        """Waves, those that leave least first; phases have up to three terms."""
+        pull = np.stack([_pull(target, h) for h in self.modulators], axis=1).astype(np.float32)
         power = 2.0 * ((self.cos @ pull) ** 2 + (self.sin @ pull) ** 2)  # (inputs * steps, h)
-        self.meter.spend(2 * self.cos.size * len(candidates))
-        chance = 1.8 * np.log(power.size) * np.array([_effective(target, h) for h in candidates])
-        power = np.where(power > chance, power, 0.0)
-        peak = power.reshape(len(self.inputs), _STEPS, -1).max(axis=1)  # (inputs, h)
-        for i in np.argsort(-np.round(peak, 5), axis=None, kind="stable")[:keep]:
-            u, h = np.unravel_index(i, peak.shape)
-            if peak[u, h] > 0.0:
-                step = int(np.argmax(power.reshape(len(self.inputs), _STEPS, -1)[u, :, h]))
-                wave = Wave(int(h) - 1, ((int(u), float(self.grid[u, step])),), float(peak[u, h]))
-                found.append(self._grown(wave, target, candidates[h]))
+        self.meter.spend(2 * self.cos.size * len(self.modulators))
+        chance = 1.8 * np.log(power.size) * np.array([_effective(target, h) for h in self.modulators])
+        power = power.reshape(len(self.inputs), _STEPS, -1)
+        peak = power.max(axis=1)  # (inputs, h)
+        left = np.array([_variance(target, h) for h in self.modulators]) * (1.0 - peak)
+        left[peak < chance] = np.inf
+        found: list[Wave] = []
+        for u, h in _spread_out(left, grown):
+            step = int(np.argmax(power[u, :, h]))
+            wave = Wave(h - 1, ((u, float(self.grid[u, step])),), float(peak[u, h]))
+            found.append(self._grown(wave, target, self.modulators[h]))
         return sorted(found, key=lambda w: w.left)
 
     def _grown(self, wave: Wave, target: Target, h: F64) -> Wave:
@@ -84,6 +101,7 @@ class Periodogram:
         return wave
 
     def _longer(self, wave: Wave, target: Target, h: F64) -> Wave | None:
+        """The best of the most promising further terms, the simpler input where two are alike."""
         pull = _pull(target, h)
         phase = self._phase(wave.terms)
         both = np.stack([pull * np.cos(phase), pull * np.sin(phase)], axis=1).astype(np.float32)
@@ -91,11 +109,16 @@ class Periodogram:
         self.meter.spend(4 * self.cos.size)
         plus = 2.0 * ((c[:, 0] - s[:, 1]) ** 2 + (c[:, 1] + s[:, 0]) ** 2)  # exp(-i(phase + b u))
         minus = 2.0 * ((c[:, 0] + s[:, 1]) ** 2 + (c[:, 1] - s[:, 0]) ** 2)
-        used = np.isin(np.arange(len(self.inputs)).repeat(_STEPS), [u for u, _ in wave.terms])
-        both_signs = np.where(used, 0.0, np.stack([plus, minus]))
-        sign, i = np.unravel_index(int(np.argmax(both_signs)), both_signs.shape)
-        b = float(self.grid.ravel()[i]) * (1.0 if sign == 0 else -1.0)
-        return self._refined(Wave(wave.modulator, (*wave.terms, (int(i) // _STEPS, b)), 0.0), target, h)
+        power = np.stack([plus, minus]).reshape(2, len(self.inputs), _STEPS)
+        power[:, [u for u, _ in wave.terms]] = 0.0
+        best: Wave | None = None
+        for u in sorted(np.argsort(-power.max(axis=(0, 2)), kind="stable")[:_TRIED]):
+            sign, step = np.unravel_index(int(np.argmax(power[:, u])), (2, _STEPS))
+            b = float(self.grid[u, step]) * (1.0 if sign == 0 else -1.0)
+            longer = self._refined(Wave(wave.modulator, (*wave.terms, (int(u), b)), 0.0), target, h)
+            if best is None or longer.power > 1.01 * best.power:
+                best = longer
+        return best
 
     def _phase(self, terms: Sequence[tuple[int, float]]) -> F64:
         out: F64 = sum((b * self.inputs[u] for u, b in terms), np.zeros(self.inputs.shape[1]))
@@ -116,24 +139,51 @@ class Periodogram:
                 steps[k] /= 3.0
         return Wave(wave.modulator, tuple(terms), power, _variance(target, h) * (1.0 - power))
 
-    def columns(self, target: Target, programs: Sequence[Program], builder: Builder) -> list[Inner]:
-        """The strongest waves as columns; programs are those of the inputs, which serve as modulators too."""
+    def functions(self, wave: Wave, target: Target, programs: Sequence[Program], builder: Builder) -> list[Inner]:
+        """The sine of the wave with its fitted phase, without it, and the cosine; programs are those of the inputs."""
+        phase = self._phase(wave.terms)
+        terms = [builder.product([constant(b, FREE), programs[u]]) for u, b in wave.terms]
+        shift = _best_shift(phase, target, self.modulators[wave.modulator + 1])
         out: list[Inner] = []
-        for wave in self.search(target, self.inputs):
-            phase = self._phase(wave.terms)
-            m = wave.modulator
-            h, modulator = (np.ones_like(phase), []) if m < 0 else (self.inputs[m], [programs[m]])
-            terms = [builder.product([constant(b, FREE), programs[u]]) for u, b in wave.terms]
-            shift = _best_shift(phase, target, h)
-            for name, function, offset in (("sin", np.sin, shift), ("sin", np.sin, 0.0), ("cos", np.cos, 0.0)):
-                if name in builder.names:
-                    write = partial(_spelled, builder, name, terms, offset, modulator)
-                    out.append(Inner(h * function(phase + offset), write, "wave"))
+        for name, function, offset in (("sin", np.sin, shift), ("sin", np.sin, 0.0), ("cos", np.cos, 0.0)):
+            if name in builder.names:
+                out.append(Inner(function(phase + offset), partial(_spelled, builder, name, terms, offset), "wave"))
         return out
 
 
-def _spelled(builder: Builder, name: str, terms: list[Program], offset: float, modulator: list[Program]) -> Program:
-    return builder.product([*modulator, builder.call(name, builder.linear([1.0] * len(terms), terms, offset))])
+def quadratic(inputs: F64, leaves: int = 6) -> F64:
+    """1, the first inputs, their squares and products: (columns, rows)."""
+    x = inputs[:leaves]
+    x = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
+    products = [x[i] * x[j] for i in range(len(x)) for j in range(i, len(x))]
+    return np.array([np.ones(x.shape[1]), *x, *products])
+
+
+def without(target: Target, columns: Sequence[F64]) -> Target | None:
+    """The target without its best linear combination of columns; None if that leaves nothing."""
+    A = np.array(columns).T * target.w[:, None]
+    b = target.w * target.z
+    left = b - A @ np.linalg.lstsq(A, b, rcond=1e-10)[0]
+    if not np.linalg.norm(left) > 1e-6 * np.linalg.norm(b):
+        return None
+    z = np.where(target.w > 0.0, left / np.where(target.w > 0.0, target.w, 1.0), 0.0)
+    return replace(target, z=z)
+
+
+def _spread_out(left: F64, keep: int) -> list[tuple[int, int]]:
+    """(input, modulator) of the least values, each modulator at most twice and each input for half of them at most."""
+    out: list[tuple[int, int]] = []
+    for i in np.argsort(left, axis=None, kind="stable")[: 40 * keep]:
+        u, h = (int(v) for v in np.unravel_index(i, left.shape))
+        if not np.isfinite(left[u, h]) or len(out) == keep:
+            break
+        if sum(a == u for a, _ in out) < keep // 2 and sum(b == h for _, b in out) < 2:
+            out.append((u, h))
+    return out
+
+
+def _spelled(builder: Builder, name: str, terms: list[Program], offset: float) -> Program:
+    return builder.call(name, builder.linear([1.0] * len(terms), terms, offset))
 
 
 def _normalised(target: Target, h: F64) -> tuple[F64, F64]:
