@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import sys
+import traceback
 from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
 from evolve.cli import cli
-from evolve.exits import BAD_INPUT, DONE, INTERRUPTED
+from evolve.exits import BAD_INPUT, DONE, FAULT, INTERRUPTED
 from operators.errors import InputError
 
 
@@ -52,5 +56,23 @@ def _forget_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def entry() -> NoReturn:
+    """Run the command line and leave the process with its exit code.
+
+    The process leaves without Python's finalisation: a thread may still be compiling, and unwinding a thread inside
+    the compiler's C++ code aborts the process. Exit handlers run and output is flushed as usual.
+    """
+    try:
+        code = main()
+    except Exception:
+        traceback.print_exc()
+        code = FAULT
+    atexit._run_exitfuncs()
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

@@ -68,14 +68,23 @@ def test_bad_usage_is_one_message_and_exit_2(capsys, arguments, words):
     assert "Traceback" not in out + err
 
 
-def test_an_internal_fault_keeps_its_traceback_and_exits_1(tmp_path):
-    code = (
-        "import sys, evolve.examples as e; from evolve.__main__ import main\n"
-        "e.listing = lambda: 1 / 0\nsys.exit(main(['examples']))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+def test_an_internal_fault_keeps_its_traceback_and_exits_1():
+    code = "import sys, evolve.examples as e; from evolve.__main__ import entry; e.listing = lambda: 1 / 0; entry()"
+    done = subprocess.run([sys.executable, "-c", code, "examples"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stderr
+
+
+def test_leaving_runs_exit_handlers_and_does_not_wait_for_threads():
+    code = (
+        "import atexit, threading, time; from evolve.__main__ import entry; atexit.register(print, 'goodbye')\n"
+        "threading.Thread(target=time.sleep, args=(60,), daemon=True).start(); entry()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=False, timeout=20
+    )
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [f"evolve {evolve.__version__}", "goodbye"]
 
 
 def test_a_reader_that_goes_away_is_no_fault():

@@ -64,4 +64,4 @@ def test_it_finds_its_templates(elsewhere, tmp_path):
 def test_it_has_a_console_script(wheel):
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (n for n in archive.namelist() if n.endswith("entry_points.txt"))
-        assert "evolve = evolve.__main__:main" in archive.read(name).decode()
+        assert "evolve = evolve.__main__:entry" in archive.read(name).decode()
