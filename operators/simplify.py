@@ -15,6 +15,8 @@ from operators.simplify_kernel import fold_batch, simplify_batch
 
 _SPELLINGS = ("add", "sub", "mul", "div", "neg", "inv", "square", "cube", "sqrt")
 
+_ROOM = 4  # a form of lower C may have a node more: exp(x)**2 -> exp(2*x)
+
 
 def _mask(names: Iterable[str]) -> int:
     return sum(1 << code for code in {CONST, VAR, *(OPCODE[n] for n in names)})
@@ -55,7 +57,7 @@ def simplify(program: Program, primitives: Iterable[str] | None = None) -> Progr
 
 @lru_cache(maxsize=1 << 15)
 def _simplified(program: Program, names: frozenset[str] | None) -> Program | None:
-    out = simplify_all(ProgramBatch.of([program]), names)
+    out = simplify_all(ProgramBatch.of([program], width=len(program) + _ROOM), names)
     return out[0] if out.length[0] else None
 
 

@@ -18,7 +18,7 @@ from operators.complexity_kernel import LOCALS, Postfix, count_one, fold_unary
 from operators.jit import inner, kernel, named_tuple, outer, register
 from operators.primitives import ARITY, CONST, OPCODE, VAR
 from operators.program import FIXED, FREE, LOCAL
-from operators.simplify_rules import extremum, function, plus, power, scale, times
+from operators.simplify_rules import extremum, function, plus, power, scale, steps_of_power, times
 from operators.terms import (
     ADD,
     E_NODE,
@@ -178,22 +178,10 @@ def _push_power(a: Arena, w: Writer, base: int, exponent: int) -> None:
     _push_node(w, base)
 
 
-@inner
-def _by_steps(e: float) -> int:
-    """How many squares, cubes and square roots raise a base to the structural power e > 0; 0 when they cannot."""
-    if e == 0.5 or e == 2.0 or e == 3.0:
-        return 1
-    if e == 0.25 or e == 1.5 or e == 4.0 or e == 6.0 or e == 9.0:
-        return 2
-    if e == 0.75 or e == 8.0 or e == 12.0 or e == 18.0 or e == 27.0 or e == 4.5:
-        return 3
-    return 0
-
-
 @outer
 def _push_exponent(w: Writer, e: float) -> None:
     """The operations that raise what stands before them to the structural power e > 0."""
-    steps = _by_steps(e)
+    steps = steps_of_power(e)
     if e == 1.0:
         return
     if steps == 0 or (steps == 3 and (w.state[0].allowed >> _POW) & 1):

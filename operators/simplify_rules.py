@@ -21,6 +21,7 @@ from operators.terms import (
     ADD,
     E_NODE,
     FUN,
+    MINUS_ONE,
     MUL,
     NUM,
     ONE,
@@ -437,6 +438,26 @@ def _nested_power(a: Arena, base: int, exponent: int) -> int:
     return node2(a, POW, 0, base, exponent)
 
 
+@inner
+def steps_of_power(e: float) -> int:
+    """How many squares, cubes and square roots raise a base to the structural power e > 0; 0 when they cannot."""
+    if e == 0.5 or e == 2.0 or e == 3.0:
+        return 1
+    if e == 0.25 or e == 1.5 or e == 4.0 or e == 6.0 or e == 9.0:
+        return 2
+    if e == 0.75 or e == 8.0 or e == 12.0 or e == 18.0 or e == 27.0 or e == 4.5:
+        return 3
+    return 0
+
+
+@inner
+def _writable(a: Arena, exponent: int) -> bool:
+    """Can a power with this exponent be written in the language of the program?"""
+    e = a.node[exponent]
+    spelled = e.kind == NUM and e.role == FIXED and (abs(e.num) == 1.0 or steps_of_power(abs(e.num)) > 0)
+    return spelled or _allows(a, _POW)
+
+
 # Functions ----------------------------------------------------------------------------------------------------------
 
 
@@ -452,14 +473,16 @@ def exponential(a: Arena, u: int) -> int:
         return _fold(a, _EXP, u)
     if a.node[u].kind == ADD:
         return _exp_of_sum(a, u)
-    if a.node[u].kind == MUL and _allows(a, _POW):
+    if a.node[u].kind == MUL:
         for k in range(a.node[u].count):
             inside = _log_inside(a, child_of(a, u, k))
             if inside >= 0:
                 product_begin(a)
                 product_absorb(a, u)
-                product_power(a, child_of(a, u, k), number(a, -1.0, FIXED))
-                return _general_power(a, inside, product_end(a))
+                product_power(a, child_of(a, u, k), MINUS_ONE)
+                exponent = product_end(a)
+                if _writable(a, exponent):
+                    return _general_power(a, inside, exponent)
     inside = _log_inside(a, u)
     return inside if inside >= 0 else node2(a, POW, 0, E_NODE, u)
 
@@ -480,7 +503,7 @@ def _exp_of_sum(a: Arena, u: int) -> int:
     for k in range(a.node[u].first, a.node[u].first + a.node[u].count):
         inside = _log_inside(a, a.pool[k].child)
         coef, role = a.pool[k].coef, a.pool[k].role
-        if inside >= 0 and (_allows(a, _POW) or (role == FIXED and _is_whole(coef))):
+        if inside >= 0 and _writable(a, number(a, coef, role)):
             factor = _general_power(a, inside, number(a, coef, role))
             rest = add_scaled(a, rest, scaled(a, a.pool[k].child, coef, role), -1.0, FIXED)
             out = times(a, out, factor)

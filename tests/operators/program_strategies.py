@@ -21,10 +21,15 @@ def random_program(
     features: int = 2,
     fixed: float = 0.0,
 ) -> Program:
-    """A random program of exactly `nodes` nodes; of its numbers a share `fixed` is structural."""
+    """A random program of `nodes` nodes (or one fewer, in a language without functions of one operand).
+
+    Of its numbers a share `fixed` is structural.
+    """
     if nodes == 1:
         return _random_leaf(rng, features, fixed)
     fitting = [n for n in primitives if BY_NAME[n].arity < nodes]
+    if not fitting:  # two nodes, and no function of one operand
+        return _random_leaf(rng, features, fixed)
     name = fitting[rng.integers(len(fitting))]
     if BY_NAME[name].arity == 1:
         return apply(name, random_program(rng, nodes - 1, primitives, features, fixed))
