@@ -34,7 +34,7 @@ def run(task: str, folder: Path, *more: str) -> RunDirectory:
     command = [sys.executable, "-m", "evolve", "run", task, *given]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(done.stderr or done.stdout)
+        sys.exit(f"evolve run {task} ended with code {done.returncode}: {done.stderr or done.stdout}")
     return RunDirectory.open(folder)
 
 
