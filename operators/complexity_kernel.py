@@ -7,17 +7,13 @@ leading minus. FREE numbers are Floats, FIXED ones exact; `sqrt` is the power 0.
 the sign of an argument such as sin(x - y), and the rarer powers of exact numbers.
 """
 
-# mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from operators.jit import inner, kernel, outer
-from operators.primitives import ARITY, CONST, OPCODE, VAR
-from operators.program import FIXED, FREE, LOCAL
-from operators.terms import (
+from operators.arena import (
     ADD,
     COUNT,
     E_NODE,
@@ -28,9 +24,7 @@ from operators.terms import (
     ONE,
     POW,
     Arena,
-    add_scaled,
     child_of,
-    core,
     is_integer,
     is_number,
     joint,
@@ -38,16 +32,23 @@ from operators.terms import (
     node1,
     node2,
     number,
+    reset,
+    symbol,
+)
+from operators.jit import inner, kernel, outer
+from operators.primitives import ARITY, CONST, OPCODE, VAR
+from operators.program import FIXED, FREE, LOCAL
+from operators.terms import (
+    add_scaled,
+    core,
     power_node,
     product_absorb,
     product_begin,
     product_end,
     product_power,
-    reset,
     scaled,
     spread,
-    symbol,
-)  # fmt: skip
+)
 
 _ADD, _SUB, _MUL, _DIV, _POW, _NEG, _INV, _SQUARE, _CUBE, _SQRT, _ABS, _EXP, _LOG = (
     OPCODE[n] for n in ["add", "sub", "mul", "div", "pow", "neg", "inv", "square", "cube", "sqrt", "abs", "exp", "log"]

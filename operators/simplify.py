@@ -8,10 +8,11 @@ from functools import lru_cache
 import numpy as np
 
 from operators.complexity import complexities, complexity
+from operators.fold_kernel import fold_batch
 from operators.primitives import BY_OPCODE, CONST, OPCODE, VAR
 from operators.program import I64, Program, ProgramBatch
 from operators.rewrite import proposals
-from operators.simplify_kernel import fold_batch, simplify_batch
+from operators.simplify_kernel import simplify_batch
 
 _SPELLINGS = ("add", "sub", "mul", "div", "neg", "inv", "square", "cube", "sqrt")
 

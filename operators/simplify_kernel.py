@@ -1,56 +1,32 @@
-"""Reads programs into the arena under the rules of `simplify_rules` and writes them back as postfix.
+"""Reads programs into the arena under the value-keeping rules and writes them back, a batch at a time.
 
-The writer chooses the spelling: sums begin with a term that needs no minus, structural minus signs become `sub`,
-negative structural exponents a `div`, fitted coefficients stay in front with their sign, so that programs which differ
-in fitted values only have one shape. A number is multiplied in last, where sympy will not spread it over a sum.
-A kernel module.
+A pass that would add to C or to the fitted constants is dropped, and only constants are folded. A kernel module.
 """
 
-# mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from operators.complexity_kernel import LOCALS, Postfix, count_one, fold_unary
-from operators.jit import inner, kernel, named_tuple, outer, register
+from operators.arena import FINE, LAW, MINUS_ONE, NOT_REAL, TOO_LARGE, Arena, make_arena, number, reset, symbol
+from operators.complexity_kernel import LOCALS, Postfix, count_one
+from operators.fold_kernel import fold_one
+from operators.jit import inner, kernel, outer
 from operators.primitives import ARITY, CONST, OPCODE, VAR
 from operators.program import FIXED, FREE, LOCAL
-from operators.simplify_rules import extremum, function, plus, power, scale, steps_of_power, times
-from operators.terms import (
-    ADD,
-    E_NODE,
-    FINE,
-    FUN,
-    LAW,
-    MINUS_ONE,
-    MUL,
-    NOT_REAL,
-    NUM,
-    POW,
-    SYM,
-    TOO_LARGE,
-    Arena,
-    child_of,
-    is_one,
-    is_simple,
-    make_arena,
-    number,
-    reset,
-    symbol,
-)  # fmt: skip
+from operators.rules_functions import extremum, function
+from operators.rules_powers import power
+from operators.rules_products import scale, times
+from operators.rules_sums import plus
+from operators.write_terms import Writer, make_writer, write
 
-_ADD, _SUB, _MUL, _DIV, _POW, _MIN, _NEG, _INV, _SQUARE, _CUBE, _SQRT, _EXP = (
-    OPCODE[n] for n in ["add", "sub", "mul", "div", "pow", "min", "neg", "inv", "square", "cube", "sqrt", "exp"]
+_ADD, _CUBE, _DIV, _INV, _MUL, _NEG, _POW, _SQRT, _SQUARE, _SUB = (
+    OPCODE[n] for n in ["add", "cube", "div", "inv", "mul", "neg", "pow", "sqrt", "square", "sub"]
 )
-_TASK_NODE, _TASK_CODE, _TASK_NUMBER = 0, 1, 2
+
 _PASSES = 3
 _UNKNOWN = 1 << 40  # C of a program that could not be counted
-
-
-# Reading ------------------------------------------------------------------------------------------------------------
 
 
 @outer
@@ -84,15 +60,6 @@ def _binary(a: Arena, op: int, i: int, j: int) -> int:
 
 
 @inner
-def _uses(p: Postfix, length: int, role: int) -> int:
-    """How many constants of a program have the given role."""
-    n = 0
-    for i in range(length):
-        n += p.code[i] == CONST and p.arg[i] == role
-    return n
-
-
-@inner
 def read_law(a: Arena, p: Postfix, length: int, stack: Any) -> int:
     """The root node of a program; state.bad says when a constant part is not real or the arena is too small."""
     sp = 0
@@ -116,398 +83,13 @@ def read_law(a: Arena, p: Postfix, length: int, stack: Any) -> int:
     return stack[0]
 
 
-_TASK = np.dtype([("kind", "i8"), ("what", "i8"), ("value", "f8")])
-_WRITER_STATE = np.dtype([("n", "i8"), ("full", "i8"), ("allowed", "i8"), ("cost", "i8")])
-
-
-class Writer(NamedTuple):
-    """The writer's stack of tasks and its counters, record arrays."""
-
-    task: Any
-    state: Any
-
-
-register("Writer", named_tuple(Writer, _TASK, _WRITER_STATE))
-
-
-# Writing ------------------------------------------------------------------------------------------------------------
-
-
 @inner
-def _push(w: Writer, kind: int, what: int, value: float) -> None:
-    """Put a task on the writer's stack: tasks are pushed last first."""
-    n = w.state[0].n
-    if n >= len(w.task):
-        w.state[0].full = 1
-        return
-    w.task[n].kind, w.task[n].what, w.task[n].value = kind, what, value
-    w.state[0].n = n + 1
-
-
-@inner
-def _push_code(w: Writer, op: int) -> None:
-    _push(w, _TASK_CODE, op, 0.0)
-
-
-@inner
-def _push_number(w: Writer, value: float, role: int) -> None:
-    _push(w, _TASK_NUMBER, role, value)
-
-
-@inner
-def _push_node(w: Writer, i: int) -> None:
-    _push(w, _TASK_NODE, i, 0.0)
-
-
-@outer
-def _push_power(a: Arena, w: Writer, base: int, exponent: int) -> None:
-    """base ** exponent, by the spelling of its own where the exponent has one."""
-    if base == E_NODE:
-        _push_code(w, _EXP)
-        _push_node(w, exponent)
-        return
-    e = a.node[exponent]
-    if e.kind != NUM or e.role != FIXED:
-        _push_code(w, _POW)
-        _push_node(w, exponent)
-        _push_node(w, base)
-        return
-    if e.num < 0.0:
-        _push_code(w, _INV)
-    _push_exponent(w, abs(e.num))
-    _push_node(w, base)
-
-
-@outer
-def _push_exponent(w: Writer, e: float) -> None:
-    """The operations that raise what stands before them to the structural power e > 0."""
-    steps = steps_of_power(e)
-    if e == 1.0:
-        return
-    if steps == 0 or (steps == 3 and (w.state[0].allowed >> _POW) & 1):
-        _push_code(w, _POW)
-        _push_number(w, e, FIXED)
-        return
-    whole = e
-    while whole != np.rint(whole):
-        whole = 2.0 * whole
-    roots = whole / e
-    while whole != 1.0:  # pushed last first: roots are taken first, so that sympy makes one power of cube(sqrt(x))
-        if np.rint(whole / 3.0) == whole / 3.0:
-            _push_code(w, _CUBE)
-            whole = whole / 3.0
-        else:
-            _push_code(w, _SQUARE)
-            whole = whole / 2.0
-    while roots > 1.0:
-        _push_code(w, _SQRT)
-        roots = roots / 2.0
-
-
-@inner
-def _exponent_of(a: Arena, i: int) -> float:
-    """Structural exponent of a factor, 1 where it has none."""
-    if a.node[i].kind != POW or child_of(a, i, 0) == E_NODE:
-        return 1.0
-    e = a.node[child_of(a, i, 1)]
-    return e.num if e.kind == NUM and e.role == FIXED else 1.0
-
-
-@outer
-def _push_side(a: Arena, w: Writer, i: int, sign: float) -> None:
-    """The product of the factors of node i whose structural exponent has the given sign, exponents made positive.
-
-    Factors of equal exponent share it: x**2*y**2 is written (x*y)**2.
-    """
-    node = a.node[i]
-    first = node.first if node.kind == MUL else -1
-    count = node.count if node.kind == MUL else 1
-    groups = 0
-    for k in range(count):
-        factor = a.pool[first + k].child if node.kind == MUL else i
-        e = _exponent_of(a, factor)
-        if e * sign <= 0.0:
-            continue
-        seen = False
-        for m in range(k):
-            seen = seen or _exponent_of(a, a.pool[first + m].child) == e
-        if seen and e != 1.0:
-            continue
-        groups += 1
-    written = 0
-    for k in range(count - 1, -1, -1):
-        factor = a.pool[first + k].child if node.kind == MUL else i
-        e = _exponent_of(a, factor)
-        if e * sign <= 0.0 or (e != 1.0 and _seen_before(a, first, k, e)):
-            continue
-        written += 1
-        if written < groups:
-            _push_code(w, _MUL)
-        if e == 1.0:
-            _push_node(w, factor)
-            continue
-        _push_exponent(w, abs(e))
-        members = 0
-        for m in range(k, count):
-            other = a.pool[first + m].child if node.kind == MUL else i
-            if _exponent_of(a, other) == e:
-                members += 1
-        for m in range(count - 1, k - 1, -1):
-            other = a.pool[first + m].child if node.kind == MUL else i
-            if _exponent_of(a, other) == e:
-                members -= 1
-                if members > 0:
-                    _push_code(w, _MUL)
-                _push_node(w, child_of(a, other, 0))
-
-
-@inner
-def _seen_before(a: Arena, first: int, k: int, e: int) -> bool:
-    for m in range(k):
-        if _exponent_of(a, a.pool[first + m].child) == e:
-            return True
-    return False
-
-
-@inner
-def _has_side(a: Arena, i: int, sign: float) -> bool:
-    if a.node[i].kind != MUL:
-        return _exponent_of(a, i) * sign > 0.0
-    for k in range(a.node[i].count):
-        if _exponent_of(a, child_of(a, i, k)) * sign > 0.0:
-            return True
-    return False
-
-
-@inner
-def _only_sum_above(a: Arena, i: int) -> bool:
-    """Is the numerator of node i one sum? Then a number goes to the denominator first: (c/z)*(x + y)."""
-    if a.node[i].kind != MUL:
-        return False
-    above = 0
-    for k in range(a.node[i].count):
-        factor = child_of(a, i, k)
-        if _exponent_of(a, factor) > 0.0:
-            above += 1
-            if a.node[factor].kind != ADD:
-                return False
-    return above == 1
-
-
-@inner
-def _shared_exponent(a: Arena, i: int) -> float:
-    """n where every factor of node i is a power n or -n, both occur and n is not 1; else 0."""
-    if a.node[i].kind != MUL or not _has_side(a, i, 1.0) or not _has_side(a, i, -1.0):
-        return 0.0
-    n = abs(_exponent_of(a, child_of(a, i, 0)))
-    for k in range(a.node[i].count):
-        if abs(_exponent_of(a, child_of(a, i, k))) != n:
-            return 0.0
-    return n if n != 1.0 else 0.0
-
-
-@inner
-def _push_bases(a: Arena, w: Writer, i: int, sign: float) -> None:
-    """The product of the bases of the factors of node i whose structural exponent has the given sign."""
-    left = 0
-    for k in range(a.node[i].count):
-        left += _exponent_of(a, child_of(a, i, k)) * sign > 0.0
-    for k in range(a.node[i].count - 1, -1, -1):
-        factor = child_of(a, i, k)
-        if _exponent_of(a, factor) * sign > 0.0:
-            left -= 1
-            if left > 0:
-                _push_code(w, _MUL)
-            _push_node(w, child_of(a, factor, 0))
-
-
-@outer
-def _push_quotient(a: Arena, w: Writer, i: int) -> None:
-    """The factors of node i: above, below, or a quotient; (x/y)**n where all share the exponent n."""
-    n = _shared_exponent(a, i)
-    if n != 0.0:
-        _push_exponent(w, n)
-        _push_code(w, _DIV)
-        _push_bases(a, w, i, -1.0)
-        _push_bases(a, w, i, 1.0)
-    elif not _has_side(a, i, -1.0):
-        _push_side(a, w, i, 1.0)
-    elif not _has_side(a, i, 1.0):
-        _push_code(w, _INV)
-        _push_side(a, w, i, -1.0)
-    else:
-        _push_code(w, _DIV)
-        _push_side(a, w, i, -1.0)
-        _push_side(a, w, i, 1.0)
-
-
-@outer
-def _push_product(a: Arena, w: Writer, i: int, coef: float, role: int) -> None:
-    """coef * node i (a MUL whose own coefficient is not looked at, or one factor)."""
-    below = _has_side(a, i, -1.0)
-    if role == FIXED and abs(coef) == 1.0:
-        if coef < 0.0:
-            _push_code(w, _NEG)
-        _push_quotient(a, w, i)
-    elif below and not _has_side(a, i, 1.0):
-        _push_code(w, _DIV)
-        _push_side(a, w, i, -1.0)
-        _push_number(w, coef, role)
-    elif below and _only_sum_above(a, i):
-        _push_code(w, _MUL)
-        _push_side(a, w, i, 1.0)
-        _push_code(w, _DIV)
-        _push_side(a, w, i, -1.0)
-        _push_number(w, coef, role)
-    elif below and _shared_exponent(a, i) == 0.0:
-        _push_code(w, _DIV)
-        _push_side(a, w, i, -1.0)
-        _push_code(w, _MUL)
-        _push_side(a, w, i, 1.0)
-        _push_number(w, coef, role)
-    else:
-        _push_code(w, _MUL)
-        _push_quotient(a, w, i)
-        _push_number(w, coef, role)
-
-
-@outer
-def _push_scaled(a: Arena, w: Writer, i: int, coef: float, role: int) -> None:
-    """coef * node i for a term of a sum; structural coefficients arrive positive."""
-    kind = a.node[i].kind
-    if kind == MUL or kind == POW:
-        _push_product(a, w, i, coef, role)
-        return
-    if not is_one(coef, role):
-        _push_code(w, _MUL)
-    _push_node(w, i)
-    if not is_one(coef, role):
-        _push_number(w, coef, role)
-
-
-@outer
-def _common_factor(a: Arena, i: int) -> float:
-    """The size all numbers of a sum share, when they are structural; else 1."""
-    node = a.node[i]
-    size = abs(a.pool[node.first].coef)
-    for k in range(node.first, node.first + node.count):
-        if a.pool[k].role != FIXED or abs(a.pool[k].coef) != size:
-            return 1.0
-    if node.num != 0.0 and (node.role != FIXED or abs(node.num) != size):
-        return 1.0
-    return size if node.count > 1 or node.num != 0.0 else 1.0
-
-
-@outer
-def _push_sum(a: Arena, w: Writer, i: int) -> None:
-    """A sum: terms that need no minus first, structural minus signs as `sub`, the constant last."""
-    node = a.node[i]
-    factor = _common_factor(a, i)
-    positive = 0
-    for k in range(node.first, node.first + node.count):
-        positive += a.pool[k].role != FIXED or a.pool[k].coef > 0.0
-    constant = node.num != 0.0
-    minus_constant = constant and node.role == FIXED and node.num < 0.0
-    flip = positive == 0 and (not constant or minus_constant)
-    if flip:
-        _push_code(w, _NEG)
-    if factor != 1.0:
-        _push_code(w, _MUL)
-    constant_first = constant and positive == 0 and not flip
-    if constant and not constant_first:
-        _push_code(w, _SUB if minus_constant and not flip else _ADD)
-        _push_number(w, (abs(node.num) if minus_constant else node.num) / factor, node.role)
-    first_sign = -1.0 if flip else 1.0
-    left = positive if not flip else node.count
-    # pushed last first: the minus terms, then the plus terms down to the one that opens the sum
-    if not flip:
-        for k in range(node.first + node.count - 1, node.first - 1, -1):
-            if a.pool[k].role == FIXED and a.pool[k].coef < 0.0:
-                _push_code(w, _SUB)
-                _push_scaled(a, w, a.pool[k].child, -a.pool[k].coef / factor, FIXED)
-    if constant_first:
-        _push_number(w, node.num / factor, node.role)
-    for k in range(node.first + node.count - 1, node.first - 1, -1):
-        if flip or a.pool[k].role != FIXED or a.pool[k].coef > 0.0:
-            left -= 1
-            if left > 0:
-                _push_code(w, _ADD)
-            _push_scaled(a, w, a.pool[k].child, first_sign * a.pool[k].coef / factor, a.pool[k].role)
-    if factor != 1.0:
-        _push_number(w, factor, FIXED)
-
-
-@outer
-def _push_children(a: Arena, w: Writer, i: int) -> None:
-    kind = a.node[i].kind
-    if kind == FUN:
-        for _ in range(max(1, a.node[i].count - 1)):
-            _push_code(w, a.node[i].op)
-        for k in range(a.node[i].count - 1, -1, -1):
-            _push_node(w, child_of(a, i, k))
-    elif kind == POW:
-        if _exponent_of(a, i) < 0.0:
-            _push_product(a, w, i, 1.0, FIXED)
-        else:
-            _push_power(a, w, child_of(a, i, 0), child_of(a, i, 1))
-    elif kind == MUL:
-        _push_product(a, w, i, a.node[i].num, a.node[i].role)
-    else:
-        _push_sum(a, w, i)
-
-
-@inner
-def _put(p: Postfix, n: int, code: int, arg: int, value: float) -> int:
-    """Write node n of p; returns n + 1, or -1 when p is full."""
-    if n < 0 or n >= len(p.code):
-        return -1
-    p.code[n], p.arg[n], p.value[n] = code, arg, value
-    return n + 1
-
-
-@inner
-def _put_code(p: Postfix, n: int, op: int, allowed: int) -> int:
-    """Write a primitive, or what says the same where the primitive is not in the language."""
-    if (allowed >> op) & 1:
-        return _put(p, n, op, 0, 0.0)
-    if op == _NEG or op == _SUB:
-        n = _put(p, _put(p, n, CONST, FIXED, -1.0), _MUL, 0, 0.0)
-        return n if op == _NEG else _put(p, n, _ADD, 0, 0.0)
-    if op == _INV or op == _DIV:
-        n = _put(p, _put(p, n, CONST, FIXED, -1.0), _POW, 0, 0.0)
-        return n if op == _INV else _put(p, n, _MUL, 0, 0.0)
-    if op == _SQUARE or op == _CUBE or op == _SQRT:
-        e = 2.0 if op == _SQUARE else 3.0 if op == _CUBE else 0.5
-        return _put(p, _put(p, n, CONST, FIXED, e), _POW, 0, 0.0)
-    return _put(p, n, op, 0, 0.0)
-
-
-@inner
-def write(a: Arena, w: Writer, root: int, p: Postfix) -> int:
-    """Write node `root` as postfix into p; returns the length, or -1 when it does not fit."""
-    w.state[0].n, w.state[0].full = 0, 0
-    _push_node(w, root)
+def _uses(p: Postfix, length: int, role: int) -> int:
+    """How many constants of a program have the given role."""
     n = 0
-    while w.state[0].n > 0 and n >= 0:
-        w.state[0].n -= 1
-        task = w.task[w.state[0].n]
-        kind, what, number_ = task.kind, task.what, task.value
-        if kind == _TASK_CODE:
-            n = _put_code(p, n, what, w.state[0].allowed)
-        elif kind == _TASK_NUMBER:
-            n = _put(p, n, CONST, what, number_)
-        elif a.node[what].kind == NUM:
-            n = _put(p, n, CONST, a.node[what].role, a.node[what].num)
-        elif a.node[what].kind != SYM:
-            _push_children(a, w, what)
-        elif a.node[what].op >= LOCALS:
-            n = _put(p, n, CONST, a.node[what].op - LOCALS, a.node[what].num)
-        else:
-            n = _put(p, n, VAR, a.node[what].op, 0.0)
-    return -1 if w.state[0].full else n
-
-
-# Batches ------------------------------------------------------------------------------------------------------------
+    for i in range(length):
+        n += p.code[i] == CONST and p.arg[i] == role
+    return n
 
 
 @inner
@@ -550,80 +132,6 @@ def _copy(p: Postfix, length: int, to: Postfix) -> bool:
 
 
 @inner
-def fold_one(p: Postfix, length: int, starts: Any, new: Postfix) -> int:
-    """Write p into `new` with every constant-only subtree as one number; 0 when one of them is not finite and real.
-
-    starts[k] is where the k-th value on the stack begins in `new`.
-    """
-    sp, n = 0, 0
-    for i in range(length):
-        c = p.code[i]
-        arity = ARITY[c]
-        sp -= arity
-        begin = n if arity == 0 else starts[sp]
-        if arity > 0 and n - begin == arity and _all_numbers(new, begin, n):
-            value, role = _folded(c, new, begin)
-            if not math.isfinite(value):
-                return 0
-            n = _put(new, begin, CONST, role, value)
-        else:
-            n = _put(new, n, c, p.arg[i], p.value[i])
-        starts[sp] = begin
-        sp += 1
-    return n
-
-
-@inner
-def _all_numbers(p: Postfix, begin: int, end: int) -> bool:
-    for i in range(begin, end):
-        if p.code[i] != CONST or p.arg[i] >= LOCAL:
-            return False
-    return True
-
-
-@inner
-def _folded(c: int, p: Postfix, at: int) -> tuple[float, int]:
-    """Value and role of primitive c of the numbers that stand at p[at], p[at + 1]."""
-    x, role = p.value[at], p.arg[at]
-    if ARITY[c] == 1:
-        value = _unary_value(c, x)
-    else:
-        value = _binary_value(c, x, p.value[at + 1])
-        role = FIXED if role == FIXED and p.arg[at + 1] == FIXED else FREE
-    return value, FIXED if role == FIXED and is_simple(value) else FREE
-
-
-@inner
-def _unary_value(c: int, x: float) -> float:
-    if c == _NEG:
-        return -x
-    if c == _INV:
-        return 1.0 / x
-    if c == _SQUARE:
-        return x * x
-    if c == _CUBE:
-        return x * x * x
-    if c == _SQRT:
-        return np.sqrt(x)
-    return fold_unary(c, x)
-
-
-@inner
-def _binary_value(c: int, x: float, y: float) -> float:
-    if c == _ADD:
-        return x + y
-    if c == _SUB:
-        return x - y
-    if c == _MUL:
-        return x * y
-    if c == _DIV:
-        return x / y
-    if c == _POW:
-        return x**y
-    return min(x, y) if c == _MIN else max(x, y)
-
-
-@inner
 def _folded_or_same(a: Arena, p: Postfix, length: int, cost: int, stack: Any, new: Postfix) -> int:
     """Fold p into `new` where that makes neither C nor the fitted constants more, else copy it."""
     n = fold_one(p, length, stack, new)
@@ -631,17 +139,6 @@ def _folded_or_same(a: Arena, p: Postfix, length: int, cost: int, stack: Any, ne
         _copy(p, length, new)
         return length
     return n
-
-
-@kernel
-def fold_batch(
-    code: Any, arg: Any, value: Any, length: Any, out_code: Any, out_arg: Any, out_value: Any, out_length: Any
-) -> None:
-    """Fold the constant-only subtrees of every program; out_length[p] = 0 marks one that is not finite and real."""
-    starts = np.zeros(code.shape[1] + 2, np.int64)
-    for p in range(len(length)):
-        out = Postfix(out_code[p], out_arg[p], out_value[p])
-        out_length[p] = fold_one(Postfix(code[p], arg[p], value[p]), length[p], starts, out)
 
 
 @kernel
@@ -655,7 +152,7 @@ def simplify_batch(
     """
     width = code.shape[1]
     a = make_arena(width)
-    w = Writer(np.zeros(8 * width + 64, _TASK), np.zeros(1, _WRITER_STATE))
+    w = make_writer(width)
     stack = np.zeros(2 * width + 2, np.int64)
     new = Postfix(np.zeros(width, np.uint8), np.zeros(width, np.int16), np.zeros(width))
     for p in range(len(length)):
