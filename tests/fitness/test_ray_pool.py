@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -348,7 +349,8 @@ def test_a_script_elsewhere_has_workers_and_its_sudden_end_leaves_none(tmp_path)
     pytest.importorskip("ray")
     script = tmp_path / "mine.py"
     script.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n" + textwrap.dedent(SCRIPT))
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    short = tempfile.TemporaryDirectory(prefix="e-", ignore_cleanup_errors=True)  # nobody else tidies up after a kill
+    environment = {**{k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, "TMPDIR": short.name}
     process = subprocess.Popen(
         [sys.executable, script], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -360,4 +362,6 @@ def test_a_script_elsewhere_has_workers_and_its_sudden_end_leaves_none(tmp_path)
     finally:
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=30)
-    assert wait_until_gone(below, 90) == []  # most at once; Ray's own agents look for their parent now and then
+    left = wait_until_gone(below, 90)
+    short.cleanup()
+    assert left == []  # most at once; Ray's own agents look for their parent now and then
