@@ -1,4 +1,38 @@
-"""Value-keeping simplification of programs."""
+"""Value-keeping simplification of programs: no operation and no fitted constant more, usually several fewer.
+
+The value is kept wherever the program was finite and real; the result may be defined at more points. "Fitted" numbers
+are FREE, structural ones FIXED. A number folded of structural numbers stays structural while it is a small ratio or
+such a multiple of pi; otherwise it is a fitted one, and the rewriting is dropped if that makes more of them.
+
+=====================================================  =================================================================
+rewriting                                              keeps values where
+=====================================================  =================================================================
+like terms, x - x, 0*x, x + 0, nested sums             everywhere
+like powers, x/x, 1*x, nested products and quotients   everywhere the original is finite (x/x at 0 is not)
+2.5*(x + 1.5) -> 2.5*x + 3.75                          everywhere; when it makes no constant more
+c*(x + y) + d*x -> e*x + c*y                           everywhere; c, d fitted
+(a*x + b)*z -> a*z*(x + c), also powers, abs, log      everywhere; a, b fitted (log: pulls the size, keeps the sign)
+x**p*x**q -> x**(p + q)                                everywhere the original is real
+(x*y)**n -> x**n*y**n and back                         everywhere; n whole
+(c*x)**p -> c**p*x**p                                  c > 0; p any number
+x**p*y**p -> (x*y)**p                                  x, y >= 0 (as the original, for p not whole)
+(x**p)**q -> x**(p*q)                                  p odd or not whole, or q whole, or p*q even, or x known >= 0
+sqrt(x**2) -> abs(x)                                   everywhere; where the language has abs
+exp(u)*exp(v), exp(u)**q, 2.5**x*1.5**x                everywhere
+exp(u + c) -> C*exp(u); c**(k*u) -> C**u; C**(u + c)   everywhere; c fitted, or taken by a fitted factor
+exp(log(x)) -> x; exp(p*log(x)) -> x**p                x > 0 (as the original)
+log(exp(u)) -> u; log(y*exp(u)) -> log(y) + u          everywhere the original is real
+log(c*x) -> log(x) + C                                 c > 0 fitted, or taken by a fitted constant
+log(x**p) -> p*log(x)                                  p odd or not whole, or x known >= 0
+sin(-u), tan, asin, atan, sinh, tanh; cos(-u), cosh    everywhere
+sin(asin(x)), cos(acos(x)), tan(atan(x)) -> x          where the original is real
+abs(c*u), abs(abs(u)), abs(u) of a u known >= 0        everywhere
+min, max: nested, equal operands, several numbers      everywhere
+constant-only subtrees -> one number                   always; not finite or not real: the program is refused
+=====================================================  =================================================================
+
+A local parameter used once absorbs numbers like a fitted constant does (its start follows); used twice it is a symbol.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +50,7 @@ from operators.simplify_kernel import simplify_batch
 
 _SPELLINGS = ("add", "sub", "mul", "div", "neg", "inv", "square", "cube", "sqrt")
 
+_KEPT = 1 << 13  # results of `simplify` that are remembered
 _ROOM = 4  # a form of lower C may have a node more: exp(x)**2 -> exp(2*x)
 
 
@@ -56,7 +91,7 @@ def simplify(program: Program, primitives: Iterable[str] | None = None) -> Progr
     return _simplified(program, names)
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=_KEPT)
 def _simplified(program: Program, names: frozenset[str] | None) -> Program | None:
     out = simplify_all(ProgramBatch.of([program], width=len(program) + _ROOM), names)
     return out[0] if out.length[0] else None

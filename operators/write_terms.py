@@ -124,70 +124,68 @@ def _exponent_of(a: Arena, i: int) -> float:
     return e.num if e.kind == NUM and e.role == FIXED else 1.0
 
 
-@outer
-def _push_side(a: Arena, w: Writer, i: int, sign: float) -> None:
-    """The product of the factors of node i whose structural exponent has the given sign, exponents made positive.
-
-    Factors of equal exponent share it: x**2*y**2 is written (x*y)**2.
-    """
-    node = a.node[i]
-    first = node.first if node.kind == MUL else -1
-    count = node.count if node.kind == MUL else 1
-    groups = 0
-    for k in range(count):
-        factor = a.pool[first + k].child if node.kind == MUL else i
-        e = _exponent_of(a, factor)
-        if e * sign <= 0.0:
-            continue
-        seen = False
-        for m in range(k):
-            seen = seen or _exponent_of(a, a.pool[first + m].child) == e
-        if seen and e != 1.0:
-            continue
-        groups += 1
-    written = 0
-    for k in range(count - 1, -1, -1):
-        factor = a.pool[first + k].child if node.kind == MUL else i
-        e = _exponent_of(a, factor)
-        if e * sign <= 0.0 or (e != 1.0 and _seen_before(a, first, k, e)):
-            continue
-        written += 1
-        if written < groups:
-            _push_code(w, _MUL)
-        if e == 1.0:
-            _push_node(w, factor)
-            continue
-        _push_exponent(w, abs(e))
-        members = 0
-        for m in range(k, count):
-            other = a.pool[first + m].child if node.kind == MUL else i
-            if _exponent_of(a, other) == e:
-                members += 1
-        for m in range(count - 1, k - 1, -1):
-            other = a.pool[first + m].child if node.kind == MUL else i
-            if _exponent_of(a, other) == e:
-                members -= 1
-                if members > 0:
-                    _push_code(w, _MUL)
-                _push_node(w, child_of(a, other, 0))
+@inner
+def _n_factors(a: Arena, i: int) -> int:
+    return a.node[i].count if a.node[i].kind == MUL else 1
 
 
 @inner
-def _seen_before(a: Arena, first: int, k: int, e: int) -> bool:
-    for m in range(k):
-        if _exponent_of(a, a.pool[first + m].child) == e:
+def _factor(a: Arena, i: int, k: int) -> int:
+    """Factor k of node i, which is its only one unless it is a product."""
+    return child_of(a, i, k) if a.node[i].kind == MUL else i
+
+
+@inner
+def _side_before(a: Arena, i: int, end: int, sign: float) -> bool:
+    """Has any of the first `end` factors of node i a structural exponent of the given sign?"""
+    for k in range(end):
+        if _exponent_of(a, _factor(a, i, k)) * sign > 0.0:
+            return True
+    return False
+
+
+@inner
+def _exponent_before(a: Arena, i: int, end: int, e: float) -> bool:
+    """Has any of the first `end` factors of node i the structural exponent e?"""
+    for k in range(end):
+        if _exponent_of(a, _factor(a, i, k)) == e:
             return True
     return False
 
 
 @inner
 def _has_side(a: Arena, i: int, sign: float) -> bool:
-    if a.node[i].kind != MUL:
-        return _exponent_of(a, i) * sign > 0.0
-    for k in range(a.node[i].count):
-        if _exponent_of(a, child_of(a, i, k)) * sign > 0.0:
-            return True
-    return False
+    return _side_before(a, i, _n_factors(a, i), sign)
+
+
+@outer
+def _push_bases(a: Arena, w: Writer, i: int, e: float) -> None:
+    """The product of the bases of the factors of node i with the structural exponent e."""
+    for k in range(_n_factors(a, i) - 1, -1, -1):
+        factor = _factor(a, i, k)
+        if _exponent_of(a, factor) == e:
+            if _exponent_before(a, i, k, e):
+                _push_code(w, _MUL)
+            _push_node(w, child_of(a, factor, 0))
+
+
+@outer
+def _push_side(a: Arena, w: Writer, i: int, sign: float) -> None:
+    """The product of the factors of node i whose structural exponent has the given sign, exponents made positive.
+
+    Factors of equal exponent share it: x**2*y**2 is written (x*y)**2.
+    """
+    for k in range(_n_factors(a, i) - 1, -1, -1):
+        e = _exponent_of(a, _factor(a, i, k))
+        if e * sign <= 0.0 or (e != 1.0 and _exponent_before(a, i, k, e)):
+            continue
+        if _side_before(a, i, k, sign):
+            _push_code(w, _MUL)
+        if e == 1.0:
+            _push_node(w, _factor(a, i, k))
+        else:
+            _push_exponent(w, abs(e))
+            _push_bases(a, w, i, e)
 
 
 @inner
@@ -217,21 +215,6 @@ def _shared_exponent(a: Arena, i: int) -> float:
     return n if n != 1.0 else 0.0
 
 
-@inner
-def _push_bases(a: Arena, w: Writer, i: int, sign: float) -> None:
-    """The product of the bases of the factors of node i whose structural exponent has the given sign."""
-    left = 0
-    for k in range(a.node[i].count):
-        left += _exponent_of(a, child_of(a, i, k)) * sign > 0.0
-    for k in range(a.node[i].count - 1, -1, -1):
-        factor = child_of(a, i, k)
-        if _exponent_of(a, factor) * sign > 0.0:
-            left -= 1
-            if left > 0:
-                _push_code(w, _MUL)
-            _push_node(w, child_of(a, factor, 0))
-
-
 @outer
 def _push_quotient(a: Arena, w: Writer, i: int) -> None:
     """The factors of node i: above, below, or a quotient; (x/y)**n where all share the exponent n."""
@@ -239,8 +222,8 @@ def _push_quotient(a: Arena, w: Writer, i: int) -> None:
     if n != 0.0:
         _push_exponent(w, n)
         _push_code(w, _DIV)
-        _push_bases(a, w, i, -1.0)
-        _push_bases(a, w, i, 1.0)
+        _push_bases(a, w, i, -n)
+        _push_bases(a, w, i, n)
     elif not _has_side(a, i, -1.0):
         _push_side(a, w, i, 1.0)
     elif not _has_side(a, i, 1.0):
