@@ -22,7 +22,7 @@ from evolve.search import Search
 from evolve.seeding import propose
 from evolve.seeding.background import BackgroundSeeder
 from fitness.data import Dataset
-from fitness.evaluator import Evaluator, InProcessEvaluator
+from fitness.evaluator import Evaluator, InProcessEvaluator, LoadableEvaluator
 from fitness.folds import make_folds
 from fitness.growing import GrowingEvaluator
 from fitness.metrics import usable_metric
@@ -93,7 +93,7 @@ def grammar_for(task: Task, config: RunConfig) -> Grammar:
     )
 
 
-def open_evaluator(data: Dataset, metric: str, config: RunConfig) -> Evaluator:
+def open_evaluator(data: Dataset, metric: str, config: RunConfig) -> LoadableEvaluator:
     """Scoring in this process, or in `config.workers` processes where a generation is large enough to pay for them."""
     local = InProcessEvaluator(data, metric, threads(config))
     if config.workers == 1:
@@ -118,7 +118,7 @@ def open_search(task: Task, problem: Problem, streams: Streams, config: RunConfi
         return open_grouped(problem, grammar, streams.search, streams.sample, config)
     samples = _samples(problem.everything, streams.sample, config)
     sample = samples[0]
-    evaluator = GrowingEvaluator(partial(open_evaluator, metric=problem.metric, config=config), samples)
+    evaluator = GrowingEvaluator(open_evaluator(sample, problem.metric, config), samples[1:])
     seeder = propose(streams.seeding, sample, grammar, config.search.seeding_units)
     search = Search(
         streams.search,

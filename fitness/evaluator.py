@@ -53,14 +53,24 @@ class Evaluator(Protocol):
         """Release threads, processes and memory; safe to call twice."""
 
 
+class LoadableEvaluator(Evaluator, Protocol):
+    """An `Evaluator` that can go on with other rows of the same features."""
+
+    def load(self, data: Dataset) -> None:
+        """Score on `data` from now on. Earlier scores do not compare with later ones."""
+
+
 class InProcessEvaluator:
     """Scores in this process, on threads over kernels that do not hold the interpreter lock."""
 
     def __init__(self, data: Dataset, metric: str, threads: int = 1) -> None:
-        self.data = data
         self.metric = metric
         self.threads = threads
         self.evaluations = 0
+        self.load(data)
+
+    def load(self, data: Dataset) -> None:
+        self.data = data
         self._largest = largest_constant(data)
 
     def evaluate(self, batch: ProgramBatch, iterations: int) -> Scored:

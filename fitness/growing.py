@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from fitness.data import Dataset
-from fitness.evaluator import Account, Evaluator
+from fitness.evaluator import Account, LoadableEvaluator
 from fitness.score import Scored
 from operators.program import ProgramBatch
 
 
 class GrowingEvaluator:
-    """The `Evaluator` of ever larger `samples`; `open_on` makes one for each when it is needed."""
+    """The `Evaluator` of ever larger samples: `inner` holds the first, `later` are those it loads in turn."""
 
-    def __init__(self, open_on: Callable[[Dataset], Evaluator], samples: Sequence[Dataset]) -> None:
-        self._open_on = open_on
-        self._later = list(samples[1:])
-        self._inner = open_on(samples[0])
-        self._before = 0  # evaluations on smaller samples
+    def __init__(self, inner: LoadableEvaluator, later: Sequence[Dataset]) -> None:
+        self._inner = inner
+        self._later = list(later)
 
     @property
     def evaluations(self) -> int:
-        return self._before + self._inner.evaluations
+        return self._inner.evaluations
 
     def evaluate(self, batch: ProgramBatch, iterations: int) -> Scored:
         return self._inner.evaluate(batch, iterations)
@@ -30,13 +28,10 @@ class GrowingEvaluator:
         """Go on to the next larger sample; False when this is the largest. Earlier scores do not compare with later."""
         if not self._later:
             return False
-        self._before += self._inner.evaluations
-        self._inner.close()
-        self._inner = self._open_on(self._later.pop(0))
+        self._inner.load(self._later.pop(0))
         return True
 
     def account(self) -> Account:
-        """Of the sample in use."""
         return self._inner.account()
 
     def close(self) -> None:

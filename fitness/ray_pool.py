@@ -26,12 +26,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from fitness.data import Dataset
-from fitness.evaluator import Account, Evaluator
+from fitness.evaluator import Account, LoadableEvaluator
 from fitness.packed import PackedBatch, PackedScores
 from fitness.score import Scored
 from operators.program import ProgramBatch
 
-MakeEvaluator = Callable[[Dataset], Evaluator]
+MakeEvaluator = Callable[[Dataset], LoadableEvaluator]
 Say = Callable[[str], None]
 
 START_SECONDS = 30.0
@@ -71,6 +71,9 @@ class Pool(Protocol):
     def replace(self, worker: int) -> None:
         """Put a fresh process in the place of a lost worker."""
 
+    def load(self, data: Dataset) -> None:
+        """Give every worker other data. Raises WorkerLost or WorkerFailed."""
+
     def close(self) -> None:
         """End all processes; safe to call twice."""
 
@@ -83,7 +86,7 @@ def worth_sharing(rows: int, programs: int) -> bool:
 class RayEvaluator:
     """An `Evaluator` that scores large batches in the workers of a pool and small ones in this process."""
 
-    def __init__(self, local: Evaluator, pool: Pool, data: Dataset, say: Say) -> None:
+    def __init__(self, local: LoadableEvaluator, pool: Pool, data: Dataset, say: Say) -> None:
         self.evaluations = 0
         self._local = local
         self._pool: Pool | None = pool
@@ -101,6 +104,19 @@ class RayEvaluator:
         parts = self._score([batch.take(rows) for rows in stripes], iterations)
         order = np.argsort(np.concatenate(stripes), kind="stable")
         return Scored.concatenate(parts).take(order)
+
+    def load(self, data: Dataset) -> None:
+        self._local.load(data)
+        self._rows = data.n_rows
+        if self._pool is None:
+            return
+        try:
+            self._pool.load(data)
+            self._data_bytes += data_bytes(data)
+        except WorkerLost as loss:
+            self._say(f"a worker is lost ({loss}) while it loads new rows; scoring goes on in this process")
+            pool, self._pool = self._pool, None
+            pool.close()
 
     def account(self) -> Account:
         return Account(
@@ -155,7 +171,9 @@ class RayEvaluator:
         return False
 
 
-def open_ray(make: MakeEvaluator, local: Evaluator, data: Dataset, workers: int, say: Say) -> Evaluator:
+def open_ray(
+    make: MakeEvaluator, local: LoadableEvaluator, data: Dataset, workers: int, say: Say
+) -> LoadableEvaluator:
     """An evaluator with `workers` processes, or `local` and one line that says why there are none.
 
     `make` builds, in each worker, the evaluator that scores there; it must be picklable.
@@ -181,6 +199,9 @@ class _Worker:
 
     def ready(self) -> bool:
         return True
+
+    def load(self, data: Dataset) -> None:
+        self._evaluator.load(_own(data))
 
     def score(self, batch: PackedBatch, iterations: int) -> PackedScores:
         return PackedScores.of(self._evaluator.evaluate(batch.unpack(), iterations))
@@ -231,6 +252,11 @@ class RayPool:
 
     def replace(self, worker: int) -> None:
         self._actors[worker] = self._actor()
+
+    def load(self, data: Dataset) -> None:
+        self._data = self._ray.put(data)  # a worker's successor begins with these rows
+        for answer in [actor.load.remote(self._data) for actor in self._actors]:
+            self.result(answer)
 
     def close(self) -> None:
         self._actors = []

@@ -100,8 +100,11 @@ class Attack:
                 functions = [periodogram.functions(w, t, programs, self.builder) for w in together]
                 if len(together) == 1:
                     m = together[0].modulator
-                    h = (modulators[m], [factors[m]]) if m >= 0 else (np.ones_like(t.z), [])
-                    laws = [(partial(_scaled_wave, self.builder, f, *h, t), f"wave, {t.label}") for f in functions[0]]
+                    values, factor = (modulators[m], [factors[m]]) if m >= 0 else (np.ones_like(t.z), [])
+                    laws = [
+                        (partial(_scaled_wave, self.builder, f, values, factor, t), f"wave, {t.label}")
+                        for f in functions[0]
+                    ]
                     yield from self._tell(laws, 30)
                 yield from self._waved([f[0] for f in functions])
                 if self.judge.solved:

@@ -81,6 +81,10 @@ class PoolHere:
     def replace(self, worker):
         self.replaced.append(worker)
 
+    def load(self, data):
+        for evaluator in self._evaluators:
+            evaluator.load(data)
+
     def close(self):
         self.closed += 1
 
@@ -108,6 +112,15 @@ def test_the_number_of_workers_does_not_change_a_bit(data, batch, size):
     assert account.data_bytes == data.X.nbytes + data.y.nbytes
     assert 0 < account.sent_bytes < batch.code.nbytes + batch.arg.nbytes + batch.value.nbytes
     assert account.received_bytes > account.sent_bytes
+
+
+def test_workers_that_load_more_rows_score_on_them(data, batch):
+    few = data.rows(np.arange(data.n_rows // 2))
+    evaluator = evaluator_with(PoolHere(few, 2), few)
+    evaluator.evaluate(batch, 5)
+    evaluator.load(data)
+    assert_same(evaluator.evaluate(batch, 5), make(data).evaluate(batch, 5))
+    assert evaluator.evaluations == 2 * len(batch) == sum(evaluator.account().by_worker)
 
 
 def test_small_batches_stay_here(data, batch):
