@@ -36,13 +36,14 @@ _ABS, _ACOS, _COSH, _MAX, _MIN = (OPCODE[n] for n in ["abs", "acos", "cosh", "ma
 NUM, SYM, FUN, POW, MUL, ADD = 0, 1, 2, 3, 4, 5
 COUNT, LAW = 0, 1
 FINE, NOT_REAL, TOO_LARGE = 0, 1, 2  # what state[0].bad says of the program read
+_NO_SYMBOL = 1 << 40
 EULER = -1  # the symbol e: exp(u) is the power e**u
 E_NODE, ONE, MINUS_ONE = 0, 1, 2  # nodes every arena begins with
 
 
 _NODE = np.dtype([
     ("kind", "i8"), ("op", "i8"), ("num", "f8"), ("role", "i8"), ("hash", "u8"), ("shape", "u8"), ("cost", "i8"),
-    ("first", "i8"), ("count", "i8"), ("nonnegative", "i8"),
+    ("first", "i8"), ("count", "i8"), ("nonnegative", "i8"), ("lead", "i8"),
 ])  # fmt: skip
 _CHILD = np.dtype([("child", "i8"), ("coef", "f8"), ("role", "i8")])
 _WORK = np.dtype([("term", "i8"), ("coef", "f8"), ("role", "i8"), ("base", "i8"), ("exponent", "i8")])
@@ -125,9 +126,11 @@ def new_node(a: Arena, kind: int, op: int, num: float, role: int, first: int, co
     seed = mix(np.uint64(kind) * np.uint64(1000003) + np.uint64(op + 7))
     h, s, cost = seed + number_hash(a, num, role), seed + masked(a, num, role), 0
     ordered = kind == POW or kind == FUN
+    node.lead = op if kind == SYM and op != EULER else _NO_SYMBOL
     for k in range(count):
         j = first + k
         c = a.pool[j].child
+        node.lead = min(node.lead, a.node[c].lead)
         hc, sc = a.node[c].hash, a.node[c].shape
         if kind == ADD:
             hc = mix(hc ^ number_hash(a, a.pool[j].coef, a.pool[j].role))
@@ -145,7 +148,7 @@ def new_node(a: Arena, kind: int, op: int, num: float, role: int, first: int, co
 
 @inner
 def sort_children(a: Arena, first: int, count: int) -> None:
-    """A canonical order of terms and factors: the cheapest first, then by shape, then by value."""
+    """A canonical order of terms and factors: the cheapest first, then by first symbol, by shape, by value."""
     for k in range(first + 1, first + count):
         child, coef, role = a.pool[k].child, a.pool[k].coef, a.pool[k].role
         j = k - 1
@@ -161,8 +164,8 @@ def sort_children(a: Arena, first: int, count: int) -> None:
 def _before(x: Any, y: Any) -> bool:
     if x.cost != y.cost:
         return x.cost < y.cost
-    if x.kind == SYM and y.kind == SYM:
-        return x.op < y.op
+    if x.lead != y.lead:
+        return x.lead < y.lead
     return x.shape < y.shape if x.shape != y.shape else x.hash < y.hash
 
 

@@ -16,6 +16,7 @@ function's own file to see whether a kept version is out of date, and not at the
 from __future__ import annotations
 
 import contextlib
+import dis
 import functools
 import hashlib
 import inspect
@@ -132,7 +133,8 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compile_callees(function: Callable[..., Any]) -> None:
     """Compile the outer functions that `function` calls, itself or through inner ones; callees before callers."""
-    for name in function.__code__.co_names:
+    globals_read = {i.argval for i in dis.get_instructions(function) if i.opname == "LOAD_GLOBAL"}
+    for name in sorted(globals_read):  # co_names would do but for attributes that are called like a function
         callee = function.__globals__.get(name)
         if isinstance(callee, Hashable) and callee in _outers:
             _outers[callee].compile()
