@@ -22,6 +22,9 @@ F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 _ENTRY_BLOCK = 4096
+_LEAST_PART = 0.02  # of the rows, or of the target's size, that has to lie on either side of zero
+_WRONG_SIGNS = 0.01  # of the size
+_WRONG_ROWS = 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,3 +98,28 @@ def pair_products(table: Table, target: Target, factors: I64, meter: Meter, n: i
         entries = np.array([c.entries for c in found], dtype=np.int64).reshape(-1, 2)
         out += [Match(Target(t.z, weighted.w, t.rebuild, t.label), c) for c in sparse.solve(table, entries, weighted)]
     return sorted(out, key=lambda m: m.combination.error)
+
+
+def sign_factors(table: Table, target: Target, meter: Meter, most: int = 3) -> I64:
+    """The cheapest entries that change sign with the target, of each pattern of signs one.
+
+    Near its zeros noise decides the target's sign: a wrong sign counts by the target's size.
+    """
+    size = target.w * np.abs(target.z)
+    size /= max(float(size.sum()), 1e-300)
+    sign = np.sign(target.z)
+    rows = float(np.mean(sign > 0.0))
+    if not _LEAST_PART < rows < 1.0 - _LEAST_PART:
+        return np.zeros(0, np.int64)
+    entries = 1 + np.argsort(table.cost[1:], kind="stable")
+    signs = np.sign(table.values[entries]).astype(np.float32)
+    by_rows, by_size = np.abs(signs @ np.column_stack([sign / len(sign), sign * size]).astype(np.float32)).T
+    meter.spend(2 * signs.size)
+    balanced = _LEAST_PART < float(size[sign > 0.0].sum()) < 1.0 - _LEAST_PART
+    out: list[int] = []
+    for k in np.flatnonzero((by_rows > 1.0 - _WRONG_ROWS) | ((by_size > 1.0 - _WRONG_SIGNS) & balanced)):
+        if all(abs(float(signs[k] @ signs[j])) < (1.0 - _WRONG_SIGNS) * signs.shape[1] for j in out):
+            out.append(int(k))
+        if len(out) == most:
+            break
+    return entries[out]

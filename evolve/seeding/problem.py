@@ -37,14 +37,18 @@ class Problem:
         """The problem of z / leaf**exponent, without that leaf."""
         factor = builder.power(self.leaves[leaf], exponent)
         size = np.abs(self.values[leaf]) ** exponent * _sign(self.values[leaf], exponent)
-        t = self.target
-        target = Target(
-            t.z / size, t.w * np.abs(size), lambda u: t.rebuild(builder.product([u, factor])), t.label
-        )
+        out = self.divided_by(factor, size, f"/ leaf^{exponent:g}", builder)
         rest = [i for i in range(self.n_leaves) if i != leaf]
-        return Problem(
-            tuple(self.leaves[i] for i in rest), self.values[rest], target, f"{self.label} / leaf^{exponent:g}"
+        return replace(out, leaves=tuple(self.leaves[i] for i in rest), values=self.values[rest])
+
+    def divided_by(self, factor: Program, values: F64, label: str, builder: Builder) -> Problem:
+        """The problem of z / factor (values: the factor's on all rows); where the factor is 0 a row has no weight."""
+        t = self.target
+        size = np.where(values == 0.0, 1.0, values)
+        target = Target(
+            t.z / size, t.w * np.abs(values), lambda u: t.rebuild(builder.product([u, factor])), t.label
         )
+        return Problem(self.leaves, self.values, target, f"{self.label} {label}")
 
     def with_leaf(self, program: Program, values: F64, label: str) -> Problem:
         """The problem with one more leaf."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evolve.seeding import structure
-from evolve.seeding.attack import Attack
+from evolve.seeding.attack import Attack, Batch, Context
 from evolve.seeding.build import Builder
 from evolve.seeding.images import plain
 from evolve.seeding.judge import GrammarLike, Judge, Proposal
@@ -21,6 +21,8 @@ I64 = NDArray[np.int64]
 
 SAMPLE_ROWS = 800  # in random order: waves use them all, tables and surrogates the first few hundred
 JUDGE_ROWS = 4000
+_GRACE = 1500  # units spent after the first exact law, to find it in a simpler form
+_NEVER = 1 << 62
 
 
 def propose(rng: np.random.Generator, data: Dataset, grammar: GrammarLike, budget: int = 1_000_000) -> Seeder:
@@ -34,14 +36,15 @@ class Seeder(Iterator[Proposal]):
     def __init__(self, rng: np.random.Generator, data: Dataset, grammar: GrammarLike, budget: int) -> None:
         self.meter = Meter()
         self.budget = budget
-        self.grammar = grammar
-        self.builder = Builder(grammar.primitives)
         self.judge = Judge(data.rows(_judged(rng, data)), grammar, self.meter)
         rows = rng.permutation(data.n_rows)[:SAMPLE_ROWS]
         self.X = np.ascontiguousarray(data.X[:, rows])
         self.y = data.y[rows]
         self.w = np.ones(len(rows)) if data.weight is None else np.sqrt(data.weight[rows])
-        self._stream = self._run()
+        self._context = Context(self.X, Builder(grammar.primitives), grammar, self.judge, self.meter)
+        self._batches = self._run()
+        self._ready: list[Proposal] = []
+        self._last_unit = _NEVER
 
     @property
     def evaluations(self) -> int:
@@ -57,28 +60,32 @@ class Seeder(Iterator[Proposal]):
         return self.judge.solved
 
     def __next__(self) -> Proposal:
-        if self.meter.units >= self.budget or self.judge.solved:
-            raise StopIteration
-        return next(self._stream)
+        while not self._ready:
+            if self.meter.units >= min(self.budget, self._last_unit):
+                raise StopIteration
+            self._ready += next(self._batches)
+            if self.judge.solved and self._last_unit == _NEVER:
+                self._last_unit = self.meter.units + _GRACE
+        return self._ready.pop(0)
 
-    def _run(self) -> Iterator[Proposal]:
+    def _run(self) -> Iterator[Batch]:
         usable = [i for i in range(len(self.X)) if np.ptp(self.X[i]) > 0.0]
         if np.ptp(self.y) == 0.0 or len(self.y) < 3 or not usable:
             return
         whole = Problem(tuple(variable(i) for i in usable), self.X[usable], plain(self.y, self.w))
-        raw = self._attack(whole)
+        raw = Attack(whole, self._context)
         yield from raw.quick()
-        reduced: list[Attack] = []
-        for problem in structure.reductions(whole, self.builder, self.meter):
-            reduced.append(self._attack(problem))
-            yield from reduced[-1].quick()
-        order = [*reversed(reduced), raw]
+        attacks = [raw]
+        for signed in raw.signed():
+            attacks.append(signed)
+            yield from signed.quick()
+        for start in [a.whole for a in attacks]:
+            for problem in structure.reductions(start, self._context.builder, self.meter):
+                attacks.append(Attack(problem, self._context))
+                yield from attacks[-1].quick()
         for stage in (Attack.factors, Attack.waves, Attack.scans, Attack.ratios, Attack.adaptive, Attack.deep):
-            for attack in order:
+            for attack in reversed(attacks):
                 yield from stage(attack)
-
-    def _attack(self, problem: Problem) -> Attack:
-        return Attack(problem, self.X, self.builder, self.grammar, self.judge, self.meter)
 
 
 def _judged(rng: np.random.Generator, data: Dataset) -> I64:

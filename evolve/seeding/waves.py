@@ -27,9 +27,10 @@ _STEPS = 400  # frequencies tried for one u
 _LEAST_CYCLES = 0.6  # less than that any descent finds
 _CYCLES = 50.0  # the highest: so many cycles over the range of u
 _MOST_TERMS = 3  # in a phase
+_REMODULATED, _REMODULATORS, _SIDE_LOBE = 3, 12, 0.6  # waves, modulators, and cycles between right and wrong
 _MOST_WAVES = 3  # found one after the other
 _TRIED = 4  # inputs tried for another term of a phase
-_GROWTH = 1.15  # of the explained part that another term of the phase has to bring
+_GROWTH, _LEAST_GROWTH = 0.15, 0.06  # what another term of the phase has to add: relative, absolute
 
 
 @dataclass(frozen=True)
@@ -58,20 +59,21 @@ class Periodogram:
         self.cos, self.sin = np.cos(angle), np.sin(angle)
         meter.spend(20 * angle.size)
 
-    def find(self, target: Target) -> list[list[Wave]]:
-        """Lists of waves that belong together: of the target's own, and of the target without its smooth trend."""
-        out = [[w] for w in self.search(target)[:1]]
+    def find(self, target: Target, thorough: bool = True) -> list[list[Wave]]:
+        """Lists of waves that belong together: the strongest, and (`thorough`) those beside a smooth trend."""
+        first = self.search(target)[:1]
         together: list[Wave] = []
         removed = list(quadratic(self.inputs))
-        while len(together) < _MOST_WAVES:
+        while thorough and len(together) < _MOST_WAVES:
             rest = without(target, removed)
             best = self.search(rest)[:1] if rest is not None else []
             if not best:
                 break
             together.append(best[0])
-            phase, h = self._phase(best[0].terms), self.modulators[best[0].modulator + 1]
+            phase, h = self._phase(together[-1].terms), self.modulators[together[-1].modulator + 1]
             removed += [h * np.sin(phase), h * np.cos(phase)]
-        return out + [together[: n + 1] for n in range(len(together))]
+        out = [together[: n + 1] for n in range(len(together))]
+        return out if first and together and _alike(first[0], together[0]) else [[w] for w in first] + out
 
     def search(self, target: Target, grown: int = 14) -> list[Wave]:
         """Waves, those that leave least first; phases have up to three terms."""
@@ -86,16 +88,28 @@ class Periodogram:
         found: list[Wave] = []
         for u, h in _spread_out(left, grown):
             step = int(np.argmax(power[u, :, h]))
-            wave = Wave(h - 1, ((u, float(self.grid[u, step])),), float(peak[u, h]))
-            found.append(self._grown(wave, target, self.modulators[h]))
+            found.append(self._grown(Wave(h - 1, ((u, float(self.grid[u, step])),), float(peak[u, h])), target))
+        found.sort(key=lambda w: w.left)
+        found += [self._grown(self._remodulated(w, target), target) for w in found[:_REMODULATED]]
+        bare = {w.terms[0][0]: Wave(-1, w.terms[:1], 0.0) for w in reversed(found) if w.modulator >= 0}
+        found += [self._grown(w, target) for w in list(bare.values())[-_REMODULATED:]]
         return sorted(found, key=lambda w: w.left)
 
-    def _grown(self, wave: Wave, target: Target, h: F64) -> Wave:
+    def _remodulated(self, wave: Wave, target: Target) -> Wave:
+        """The wave with the modulator that suits it best: a wrong one leaves two frequencies beside the right one."""
+        tried = [
+            self._refined(replace(wave, modulator=m), target, self.modulators[m + 1], wide=_SIDE_LOBE)
+            for m in range(-1, min(_REMODULATORS, len(self.modulators) - 1))
+        ]
+        return min(tried, key=lambda w: w.left)
+
+    def _grown(self, wave: Wave, target: Target) -> Wave:
         """The wave refined, and with further terms of its phase while they help."""
+        h = self.modulators[wave.modulator + 1]
         wave = self._refined(wave, target, h)
         while len(wave.terms) < _MOST_TERMS and wave.power < 0.999:
             longer = self._longer(wave, target, h)
-            if longer is None or longer.power < _GROWTH * wave.power:
+            if longer is None or longer.power < wave.power + max(_GROWTH * wave.power, _LEAST_GROWTH):
                 break
             wave = longer
         return wave
@@ -124,10 +138,13 @@ class Periodogram:
         out: F64 = sum((b * self.inputs[u] for u, b in terms), np.zeros(self.inputs.shape[1]))
         return out
 
-    def _refined(self, wave: Wave, target: Target, h: F64) -> Wave:
-        """Frequencies moved to the top of the explained part, one after the other on shrinking grids."""
+    def _refined(self, wave: Wave, target: Target, h: F64, wide: float = _CYCLES / _STEPS) -> Wave:
+        """Frequencies moved to the top of the explained part, one after the other on shrinking grids.
+
+        `wide` is how far from the start, in cycles over the range of an input.
+        """
         terms = list(wave.terms)
-        steps = [2.0 * np.pi / np.ptp(self.inputs[u]) * _CYCLES / _STEPS for u, _ in terms]
+        steps = [2.0 * np.pi / np.ptp(self.inputs[u]) * wide for u, _ in terms]
         power = 0.0
         for _ in range(7):
             for k, (u, b) in enumerate(terms):
@@ -139,16 +156,42 @@ class Periodogram:
                 steps[k] /= 3.0
         return Wave(wave.modulator, tuple(terms), power, _variance(target, h) * (1.0 - power))
 
-    def functions(self, wave: Wave, target: Target, programs: Sequence[Program], builder: Builder) -> list[Inner]:
-        """The sine of the wave with its fitted phase, without it, and the cosine; programs are those of the inputs."""
+    def functions(
+        self, wave: Wave, target: Target, programs: Sequence[Program], builder: Builder, free: bool = False
+    ) -> list[Inner]:
+        """The sine of the wave with its fitted phase, without it, and the cosine; programs are those of the inputs.
+
+        The phase is fitted with the amplitude constant, or any quadratic (`free`), beside the modulator.
+        """
         phase = self._phase(wave.terms)
         terms = [builder.product([constant(b, FREE), programs[u]]) for u, b in wave.terms]
-        shift = _best_shift(phase, target, self.modulators[wave.modulator + 1])
+        h = self.modulators[wave.modulator + 1]
+        shift = _shift(phase, target, h * (quadratic(self.inputs) if free else np.ones((1, len(phase)))))
         out: list[Inner] = []
         for name, function, offset in (("sin", np.sin, shift), ("sin", np.sin, 0.0), ("cos", np.cos, 0.0)):
             if name in builder.names:
                 out.append(Inner(function(phase + offset), partial(_spelled, builder, name, terms, offset), "wave"))
         return out
+
+    def sharpened(self, wave: Wave, target: Target) -> Wave:
+        """Frequencies refined with an amplitude that may be any quadratic of the inputs times the modulator."""
+        amplitudes = self.modulators[wave.modulator + 1] * quadratic(self.inputs)
+        terms = list(wave.terms)
+        step = 0.25 * _CYCLES / _STEPS
+        for _ in range(6):
+            for k, (u, b) in enumerate(terms):
+                rest = self._phase([t for i, t in enumerate(terms) if i != k])
+                grid = b + 2.0 * np.pi / np.ptp(self.inputs[u]) * step * np.linspace(-1.0, 1.0, 5)
+                left = [_left(rest + f * self.inputs[u], target, amplitudes) for f in grid]
+                terms[k] = (u, float(grid[int(np.argmin(left))]))
+            step /= 2.5
+        return replace(wave, terms=tuple(terms))
+
+
+def _alike(a: Wave, b: Wave) -> bool:
+    """The same wave but for rounding?"""
+    same = a.modulator == b.modulator and [u for u, _ in a.terms] == [u for u, _ in b.terms]
+    return same and np.allclose([f for _, f in a.terms], [f for _, f in b.terms], rtol=1e-2)
 
 
 def quadratic(inputs: F64, leaves: int = 6) -> F64:
@@ -232,7 +275,24 @@ def _explained(phases: F64, target: Target, h: F64) -> F64:
     return power
 
 
-def _best_shift(phase: F64, target: Target, h: F64) -> float:
-    A = np.column_stack([h * np.sin(phase), h * np.cos(phase), np.ones_like(h)]) * target.w[:, None]
-    a, b, _ = np.linalg.lstsq(A, target.w * target.z, rcond=1e-12)[0]
-    return float(np.arctan2(b, a))
+def _amplitudes(phase: F64, target: Target, amplitudes: F64) -> tuple[F64, F64, F64]:
+    """(amplitude of the sine, of the cosine, weighted residual): each a combination of `amplitudes`, by least squares."""
+    A = np.vstack([amplitudes * np.sin(phase), amplitudes * np.cos(phase)]).T
+    weighted = A * target.w[:, None]
+    b = target.w * target.z
+    c = np.linalg.lstsq(weighted, b, rcond=1e-10)[0]
+    n = len(amplitudes)
+    return c[:n] @ amplitudes, c[n:] @ amplitudes, b - weighted @ c
+
+
+def _left(phase: F64, target: Target, amplitudes: F64) -> float:
+    residual = _amplitudes(phase, target, amplitudes)[2]
+    return float(residual @ residual)
+
+
+def _shift(phase: F64, target: Target, amplitudes: F64) -> float:
+    """The one phase angle that sine and cosine amplitudes of a wave agree on."""
+    s, c, _ = _amplitudes(phase, target, amplitudes)
+    w2 = target.w**2
+    angle = 0.5 * float(np.arctan2(2.0 * (w2 * s) @ c, (w2 * s) @ s - (w2 * c) @ c))
+    return angle
