@@ -126,8 +126,8 @@ class Attack:
                 functions = [periodogram.functions(w, t, programs, self.builder) for w in together]
                 if len(together) == 1:
                     m = together[0].modulator
-                    h = (modulators[m], [factors[m]]) if m >= 0 else (np.ones_like(t.z), [])
-                    laws = [(partial(_scaled_wave, self.builder, f, *h, t), f"wave, {t.label}") for f in functions[0]]
+                    values, factor = (modulators[m], [factors[m]]) if m >= 0 else (np.ones_like(t.z), [])
+                    laws = [(partial(_scaled_wave, self.builder, f, values, factor, t), f"wave, {t.label}") for f in functions[0]]
                     yield self._told(laws, 30)
                 yield from self._waved([f[0] for f in functions])
             for wave in {w.terms: w for (w, *_) in found}.values():
