@@ -11,6 +11,7 @@ from evolve.config import RunConfig
 from evolve.finish import Problem, finish, guarded
 from evolve.grouped.problem import GroupedProblem
 from evolve.grouped.settle import settle_grouped
+from evolve.scored import settle_scored
 from evolve.settled import Settled
 from harness_adapter.task import Task
 from operators.complexity import complexity
@@ -29,6 +30,9 @@ def settle(task: Task, problem: Problem, front: Front, grammar: Grammar, config:
         yield from settle_grouped(task, problem, front, grammar, config)
         return
     judged = judge(_judged_candidates(front), problem.data, problem.folds, problem.metric, problem.threads)
+    if task.frontier is not None:
+        yield from settle_scored(task, task.frontier, problem, judged, config.choose.snap)
+        return
     left = list(judged)
     while left:
         pick = choose(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from evolve.seeding import adaptive, assemble, lookup, polynomial, powerlaw, rational, scan, sparse
 from evolve.seeding.build import Builder, evaluate
+from evolve.seeding.envelope import envelopes
 from evolve.seeding.growth import grow
 from evolve.seeding.images import Target, images
 from evolve.seeding.inner import InnerSums
@@ -107,6 +108,12 @@ class Attack:
         found = lookup.sign_factors(self.small, self.problem.target, self.meter)
         programs = [self.small.program(int(e)) for e in found]
         return [self._divided(p, evaluate(p, self.X), "signs of ") for p in programs]
+
+    def enveloped(self) -> list[Attack]:
+        """The problems of the target divided by an exponential factor that leaves something smooth."""
+        leaves = self.whole.leaves
+        found = envelopes(self.problem, self.builder, self.meter)
+        return [self._divided(e.write(leaves, self.builder), e.values(self.whole.values), "envelope of ") for e in found]
 
     def _divided(self, factor: Program, values: F64, label: str) -> Attack:
         return Attack(self.whole.divided_by(factor, values, label, self.builder), self.context)

@@ -69,6 +69,17 @@ def _dictionaries(k: int, rows: int) -> Iterator[I64]:
         yield np.array(powers, dtype=np.int64)
 
 
+def monomials_up_to(k: int, most: int) -> I64:
+    """Exponents (monomials, k) of all monomials of the highest total degree, at most 8, that gives `most` or fewer."""
+    powers = [tuple([0] * k)]
+    for degree in range(1, _MOST_DEGREE + 1):
+        longer = [*powers, *_of_degree(k, degree)]
+        if len(longer) > most:
+            break
+        powers = longer
+    return np.array(powers, dtype=np.int64)
+
+
 def _of_degree(k: int, degree: int) -> Iterator[tuple[int, ...]]:
     for chosen in itertools.combinations_with_replacement(range(k), degree):
         yield tuple(chosen.count(i) for i in range(k))

@@ -76,9 +76,9 @@ class Seeder(Iterator[Proposal]):
         raw = Attack(whole, self._context)
         yield from raw.quick()
         attacks = [raw]
-        for signed in raw.signed():
-            attacks.append(signed)
-            yield from signed.quick()
+        for easier in (*raw.enveloped(), *raw.signed()):
+            attacks.append(easier)
+            yield from easier.quick()
         for start in [a.whole for a in attacks]:
             for problem in structure.reductions(start, self._context.builder, self.meter):
                 attacks.append(Attack(problem, self._context))
