@@ -33,6 +33,7 @@ STROGATZ = {
 }
 _NUMPY = {name: getattr(np, name) for name in ("exp", "sqrt", "sin", "cos", "log", "arcsin", "pi")}
 _TRAIN_SHARE = 0.75
+_TARGET = "target"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,17 +92,26 @@ def feynman(shared: Path, noise: bool, folder: Path) -> list[Problem]:
         writer.main(str(folder))
     out = []
     for name, text, variables in writer.EQS:
-        header, train = _read_csv(folder / f"{name}_{'train_noise' if noise else 'train'}.csv")
+        written = folder / f"{name}_{'train_noise' if noise else 'train'}.csv"
+        header, train = _read_csv(written)
         clean = _read_csv(folder / f"{name}_train.csv")[1][-1]
         test = _read_csv(folder / f"{name}_test.csv")[1]
-        place = folder / f"{name}_{'train_noise' if noise else 'train'}.csv"
+        place = _with_target_renamed(written, header)
         box = tuple((float(low), float(high)) for _, low, high in variables)
         formula = Formula(text, header[:-1])
         out.append(
-            Problem("feynman", name, place, ("--target", "y"), header[:-1], train[:-1], train[-1], clean,
+            Problem("feynman", name, place, ("--target", _TARGET), header[:-1], train[:-1], train[-1], clean,
                     test[:-1], formula, box)
         )  # fmt: skip
     return out
+
+
+def _with_target_renamed(file: Path, header: tuple[str, ...]) -> Path:
+    """A copy of a table whose last column, the target, shares its header with no input (one equation has an input y)."""
+    copy = file.with_name(f"{file.stem}_given.csv")
+    body = file.read_text(encoding="utf-8").split("\n", 1)[1]
+    copy.write_text(",".join((*header[:-1], _TARGET)) + "\n" + body, encoding="utf-8")
+    return copy
 
 
 def strogatz(shared: Path, folder: Path) -> list[Problem]:
