@@ -1,13 +1,15 @@
 """From the front to the law: refit every candidate on the folds and take the simplest that is as good as the best.
 
-"As good as" is one standard error of the paired difference of the rows' errors. Two laws that differ by less than
-that cannot be told apart by these data, and the shorter one is the one to believe.
+"As good as" is one standard error of the paired difference: over the rows' errors, or over the folds, whichever says
+less. Rows of one fold share its fit and, where ends are held out, the same reach beyond it, so that many rows may say
+no more than the few folds do. Two laws that differ by less cannot be told apart by these data, and the shorter one is
+the one to believe.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +29,13 @@ _ITERATIONS = 20
 
 @dataclass(frozen=True)
 class Judged:
-    """A candidate and what the folds say of it: mean loss over held-out rows (`cv_loss`), and the rows' errors."""
+    """A candidate and what the folds say of it: mean loss over held-out rows (`cv_loss`), the rows' errors, and the
+    weighted loss of each fold (none where there are no folds)."""
 
     candidate: Candidate
     cv_loss: float
     errors: F64
+    folds: F64 = field(default_factory=lambda: np.zeros(0))
 
 
 def judge(candidates: Sequence[Candidate], data: Dataset, folds: Folds, metric: str, threads: int = 1) -> list[Judged]:
@@ -45,11 +49,11 @@ def judge(candidates: Sequence[Candidate], data: Dataset, folds: Folds, metric: 
     batch = ProgramBatch.of([c.program for c in candidates])
     results = [_judge_fold(batch, data, fold, metric, threads) for fold in folds]
     weights = _fold_weights(folds)
-    losses = np.array([loss for loss, _ in results])
-    mean = np.minimum(weights @ np.minimum(losses, BAD_LOSS), BAD_LOSS)
+    by_fold = len(folds) * weights[:, None] * np.minimum([loss for loss, _ in results], BAD_LOSS)
+    mean = np.minimum(by_fold.mean(axis=0), BAD_LOSS)
     scale = [w * len(folds) for w in weights]
     errors = np.concatenate([e * s for (_, e), s in zip(results, scale, strict=True)], axis=1)
-    return [Judged(c, float(mean[i]), errors[i]) for i, c in enumerate(candidates)]
+    return [Judged(c, float(mean[i]), errors[i], by_fold[:, i]) for i, c in enumerate(candidates)]
 
 
 def _judge_fold(batch: ProgramBatch, data: Dataset, fold: Fold, metric: str, threads: int) -> tuple[F64, F64]:
@@ -112,9 +116,13 @@ def _as_good(one: Judged, best: Judged, standard_errors: float) -> bool:
         return True
     if one.cv_loss >= BAD_LOSS:
         return False
-    difference = one.errors - best.errors
+    return any(_within(d, standard_errors) for d in (one.errors - best.errors, one.folds - best.folds))
+
+
+def _within(difference: F64, standard_errors: float) -> bool:
+    """Is the mean difference no further above 0 than its standard errors allow?"""
     n = len(difference)
     if n < 2:
-        return one.cv_loss <= best.cv_loss
+        return n == 1 and bool(difference[0] <= 0.0)
     error = float(np.std(difference, ddof=1)) / np.sqrt(n)
     return float(np.mean(difference)) <= standard_errors * error

@@ -27,6 +27,7 @@ from fitness.folds import make_folds
 from fitness.growing import GrowingEvaluator
 from fitness.metrics import usable_metric
 from fitness.ray_pool import open_ray, worth_sharing
+from fitness.resolution import Resolution
 from fitness.sample import stratified_sample
 from harness_adapter.task import Task
 from operators.grammar import Grammar
@@ -129,6 +130,7 @@ def open_search(task: Task, problem: Problem, streams: Streams, config: RunConfi
         proposals=BackgroundSeeder(seeder, paced=config.evaluations is not None),
         grafter=Grafter(streams.sample, sample, grammar, problem.metric),
         grow=evaluator.grow,
+        resolution=Resolution(sample.X),
         max_evaluations=config.evaluations,
     )
     return search, evaluator

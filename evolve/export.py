@@ -66,7 +66,7 @@ def _chosen(run: RunDirectory) -> FrontLaw:
 
 
 def _contract(law: Law) -> str:
-    from evolve.finish import guarded  # brings numba, which no other form needs
+    from evolve.guarding import guarded  # brings numba, which no other form needs
 
     task = _data(law)
     program = guarded(law.program, law.task.ranges, task.dataset)

@@ -1,8 +1,7 @@
-"""From the chosen law to the final one: polish, snap constants, guard the domain."""
+"""From the chosen law to the final one: polish and snap its constants."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,6 @@ from evolve.simple_numbers import simple_values
 from fitness.constants import fit, polish, predict
 from fitness.data import Dataset, Folds
 from fitness.metrics import BAD_LOSS, METRICS, Space
-from operators.interval import bounds, guard
 from operators.primitives import CONST, OPCODE
 from operators.program import FIXED, FREE, Program, ProgramBatch
 
@@ -51,17 +49,6 @@ def finish(program: Program, problem: Problem, snap: bool = True) -> tuple[Progr
         return program, loss
     final = fit(ProgramBatch.of([program]), problem.everything, problem.metric, _ITERATIONS, threads=problem.threads)
     return program.with_values(final.value[0, : len(program)]), float(final.loss[0])
-
-
-def guarded(program: Program, ranges: Sequence[tuple[float, float]], data: Dataset) -> Program | None:
-    """The program if it is proven finite over the box of `ranges`, else with its offending arguments clipped.
-
-    None when no clip that leaves the training rows alone makes it provably finite.
-    """
-    box = tuple(ranges)
-    if bounds(program, box) is not None:
-        return program
-    return guard(program, box, data.X)
 
 
 def snap_constants(program: Program, loss: float, problem: Problem) -> tuple[Program, float]:

@@ -21,8 +21,9 @@ from evolve import __version__
 from evolve.candidate import Candidate, Front
 from evolve.choose import Judged, description_length
 from evolve.config import RunConfig
-from evolve.finish import guarded
+from evolve.exact import exact_loss
 from evolve.first_law import constant_law
+from evolve.guarding import safe
 from evolve.record import FrontLaw, Result, write_front, write_result
 from evolve.report import write_report
 from evolve.rundir import RunDirectory
@@ -58,6 +59,7 @@ class Publisher:
         self.folder = folder
         self.config = config
         self.metric, _ = usable_metric(task.metric, task.dataset.y)
+        self._exact = exact_loss(task.dataset.y, self.metric)
 
     def publish_interim(self, front: Front, grammar: Grammar) -> bool:
         """The most plausible law so far, if it can be guarded and verified."""
@@ -70,13 +72,8 @@ class Publisher:
         n = self.task.dataset.n_rows
         judged = [Judged(c, max(c.loss, 1e-300), np.zeros(n)) for c in front.pareto()]
         best = min(judged, key=lambda j: description_length(j, self.metric, grammar, self.task.max_constants))
-        program = self._guarded(best.candidate.program)
+        program = safe(best.candidate.program, best.candidate.loss <= self._exact, self.task)
         return None if program is None else (program, best.candidate.loss)
-
-    def _guarded(self, program: Program) -> Program | None:
-        if self.task.kind == "frontier_cs":  # its language has no clip to guard with
-            return program
-        return guarded(program, self.task.ranges, self.task.dataset)
 
     def conclude(self, laws: Iterable[Settled], reason: str, evaluations: int, elapsed: float) -> Result:
         """Publish the first law that verifies, at worst the constant; then the front, the result and the report."""

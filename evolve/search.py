@@ -22,6 +22,7 @@ from evolve.timing import Timer
 from evolve.toolbox import make_toolbox
 from fitness.evaluator import Evaluator
 from fitness.metrics import BAD_LOSS
+from fitness.resolution import Resolution
 from fitness.score import Scored
 from operators.grammar import Grammar
 from operators.program import Program, ProgramBatch, apply, constant, variable
@@ -60,7 +61,8 @@ class Search:
 
     `proposals` brings programs found by other means than variation; they are scored as they come. `starts` are
     known laws to begin with. `grafter` extends the laws that enter the front. `grow` gives the evaluator more rows,
-    if it has any, when the front has settled on those it uses. Without a budget of evaluations the search runs until
+    if it has any, when the front has settled on those it uses. `resolution` refuses oscillations too fast for the
+    rows. Without a budget of evaluations the search runs until
     its law is exact or the front has settled; the caller may stop at any generation.
     """
 
@@ -75,6 +77,7 @@ class Search:
         starts: Sequence[Program] = (),
         grafter: Grafter | None = None,
         grow: Callable[[], bool] = lambda: False,
+        resolution: Resolution | None = None,
         max_evaluations: int | None = None,
     ) -> None:
         self.evaluator = evaluator
@@ -86,6 +89,7 @@ class Search:
         self._starts = list(starts)
         self._grafter = grafter
         self._grow = grow
+        self._resolution = resolution
         self.timer = Timer()
         self._simplifier = Simplifier(wait=max_evaluations is not None, timer=self.timer)
         self._max_evaluations = max_evaluations
@@ -232,8 +236,14 @@ class Search:
             return self._floored(self.evaluator.evaluate(self._batch(programs), _DEEP))
 
     def _floored(self, scored: Scored) -> Scored:
-        """Below exactness there is nothing to gain: no term is worth what it takes off the rounding error."""
-        return replace(scored, loss=np.maximum(scored.loss, self.exact))
+        """Below exactness there is nothing to gain: no term is worth what it takes off the rounding error.
+
+        Inexact laws with an oscillation that the rows cannot resolve are as bad as can be.
+        """
+        loss = np.maximum(scored.loss, self.exact)
+        if self._resolution is not None:
+            loss[self._resolution.unresolved(scored.batch) & (loss > self.exact)] = BAD_LOSS
+        return replace(scored, loss=loss)
 
     def _batch(self, programs: Sequence[Program]) -> ProgramBatch:
         return ProgramBatch.of(programs, self.grammar.max_length)

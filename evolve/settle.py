@@ -8,9 +8,10 @@ from dataclasses import replace
 from evolve.candidate import Candidate, Front
 from evolve.choose import Judged, choose, judge
 from evolve.config import RunConfig
-from evolve.finish import Problem, finish, guarded
+from evolve.finish import Problem, finish
 from evolve.grouped.problem import GroupedProblem
 from evolve.grouped.settle import settle_grouped
+from evolve.guarding import safe
 from evolve.scored import settle_scored
 from evolve.settled import Settled
 from harness_adapter.task import Task
@@ -45,13 +46,11 @@ def settle(task: Task, problem: Problem, front: Front, grammar: Grammar, config:
 
 
 def _finished(pick: Judged, task: Task, problem: Problem, config: RunConfig) -> Settled | None:
-    if task.kind == "frontier_cs":  # its language has no clip to guard with
-        return Settled(*finish(pick.candidate.program, problem, config.choose.snap), pick.cv_loss, ())
-    if guarded(pick.candidate.program, task.ranges, problem.everything) is None:  # cheaper than finishing it in vain
+    if safe(pick.candidate.program, pick.candidate.loss <= problem.exact, task) is None:  # finishing it would be in vain
         return None
     program, loss = finish(pick.candidate.program, problem, config.choose.snap)
-    safe = guarded(program, task.ranges, problem.everything)
-    return None if safe is None else Settled(safe, loss, pick.cv_loss, ())
+    law = safe(program, loss <= problem.exact, task)
+    return None if law is None else Settled(law, loss, pick.cv_loss, ())
 
 
 def _judged_candidates(front: Front) -> list[Candidate]:

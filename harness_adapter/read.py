@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
+from fitness.metrics import usable_metric
 from harness_adapter.options import ReadOptions
 from harness_adapter.task import Task
 from operators.errors import InputError, nearest
@@ -22,8 +24,12 @@ def read_task(place: str | Path, options: ReadOptions | None = None) -> Task:
     `options` are about a CSV file; for a task folder, which says all that itself, they are an error. Raises
     InputError with one message for anything that cannot be read.
     """
-    said = options or ReadOptions()
-    path = locate(place)
+    task = _read(locate(place), options or ReadOptions())
+    _, why = usable_metric(task.metric, task.dataset.y)
+    return task if why is None else replace(task, warnings=(*task.warnings, why))
+
+
+def _read(path: Path, said: ReadOptions) -> Task:
     if path.is_file() and path.name != "metadata.yaml":
         _refuse_answers(path)
         from harness_adapter.table import read_table

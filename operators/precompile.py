@@ -12,8 +12,9 @@ from operators.complexity import complexities
 from operators.generate import random_batch
 from operators.grammar import Grammar
 from operators.jit import mark_complete
+from operators.periodic import periodic_arguments
 from operators.primitives import ALL_NAMES
-from operators.program import ProgramBatch, variable
+from operators.program import ProgramBatch, apply, variable
 from operators.simplify import simplify_all
 from operators.vary import crossover, mutate
 from operators.vary_kernels import shape_hashes
@@ -29,6 +30,7 @@ def variation() -> None:
     batch = mutate(rng, crossover(rng, batch, batch, grammar), grammar)
     shape_hashes(batch.code, batch.arg, batch.value, batch.length)
     complexities(batch)
+    periodic_arguments(ProgramBatch.of([apply("sin", variable(0))]))
 
 
 def simplification() -> None:

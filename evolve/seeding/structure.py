@@ -121,7 +121,7 @@ def _factors(view: View) -> Iterator[tuple[float, int, float]]:
             continue
         pull = x * view.slope[i]
         exponent = float(pull @ v / (v @ v))
-        if abs(exponent) < 0.2 or abs(exponent) > 6.5:
+        if not 0.2 <= abs(exponent) <= 6.5:
             continue
         simple = nearest_simple(exponent, 1e9, 3 if abs(exponent) < 1.2 else 2)
         if simple == 0.0 or (x.min() < 0.0 and simple != round(simple)):

@@ -103,7 +103,9 @@ def _deviance(theta: F64, squares: F64, base: F64, t: F64, noise: F64) -> tuple[
         return 1e10, np.zeros_like(theta)
     alpha = cho_solve(factor, t, check_finite=False)
     n, q = len(t), float(t @ alpha)
-    value = n * np.log(max(q, 1e-300) / n) + 2.0 * float(np.sum(np.log(np.diag(factor[0]))))
+    if not q > 0.0:  # nothing to describe
+        return 1e10, np.zeros_like(theta)
+    value = n * np.log(q / n) + 2.0 * float(np.sum(np.log(np.diag(factor[0]))))
     inner = cho_solve(factor, np.eye(n), check_finite=False) - np.outer(alpha, alpha) * (n / q)
     gradient = np.einsum("ij,kij->k", inner * smooth, squares) * inverse
     return value, np.append(gradient, float(np.sum(np.diag(inner) * nugget)))
