@@ -13,7 +13,8 @@ _SIN, _COS, _TAN = OPCODE["sin"], OPCODE["cos"], OPCODE["tan"]
 
 def periodic_arguments(batch: ProgramBatch) -> tuple[ProgramBatch, I64]:
     """(the arguments of all periodic functions as programs, the row of `batch` each belongs to), in order of the rows."""
-    n = int(np.count_nonzero((batch.code == _SIN) | (batch.code == _COS) | (batch.code == _TAN)))
+    inside = np.arange(batch.width) < batch.length[:, None]  # beyond its length a row may hold anything
+    n = int(np.count_nonzero(inside & np.isin(batch.code, (_SIN, _COS, _TAN))))
     out, owner = ProgramBatch.empty(n, batch.width), np.zeros(n, dtype=np.int64)
     if n:
         _collect(batch.code, batch.arg, batch.value, batch.length, out.code, out.arg, out.value, out.length, owner)

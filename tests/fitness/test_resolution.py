@@ -49,3 +49,11 @@ def test_the_arguments_are_copied_in_order() -> None:
     arguments, owner = periodic_arguments(batch)
     assert list(arguments) == [parse(t, ("a", "b")) for t in ("b*2.5", "a - cos(b*2.5)", "a", "b")]
     assert owner.tolist() == [1, 1, 1, 2]
+
+
+def test_what_lies_beyond_a_programs_length_does_not_count() -> None:
+    batch = ProgramBatch.of([parse("sin(a) + sin(b)", ("a", "b"))])
+    batch.length[0] = 2
+    arguments, owner = periodic_arguments(batch)
+    assert list(arguments) == [parse("a", ("a", "b"))]
+    assert owner.tolist() == [0]
