@@ -78,7 +78,7 @@ class FrontLaw:
 
     def program(self, names: Sequence[str]) -> Program:
         """The law as a program; local parameters are called p0, p1, ..."""
-        return parse(self.text, names, _locals_in(self.text, names))
+        return parse(self.text, names, locals_in(self.text, names))
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ def _rebuild(cls: type[T], content: Any, file: Path) -> T:
         raise InputError(f"{file} is damaged: {error.errors()[0]['msg']}") from None
 
 
-def _locals_in(text: str, names: Sequence[str]) -> tuple[str, ...]:
+def locals_in(text: str, names: Sequence[str]) -> tuple[str, ...]:
     """p0, p1, ... as far as the text goes; parsing refuses any other unknown name."""
     used = {node.id for node in ast.walk(ast.parse(text, mode="eval")) if isinstance(node, ast.Name)} - set(names)
     slots = [int(name[1:]) for name in used if name[:1] == "p" and name[1:].isdigit()]
