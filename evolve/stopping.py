@@ -12,6 +12,7 @@ from types import FrameType
 from evolve.exits import INTERRUPTED
 
 _INTERRUPTED = "interrupted"  # the reason when somebody sent a signal
+_AGAIN = 1.0  # seconds after which an alarm rings again: an exception in a callback of the interpreter is swallowed
 
 
 class StopRequest:
@@ -61,7 +62,7 @@ class StopRequest:
             raise KeyboardInterrupt(reason)
 
         before = signal.signal(signal.SIGALRM, ring)
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _AGAIN)
         try:
             yield
         finally:

@@ -157,24 +157,36 @@ class GroupedEvaluator:
         return Scored(best, loss, search_complexity(best), found.signature)
 
     def _promoted(self, scored: Scored, steps: int, outer: int) -> Scored:
-        """Judge the promising again on all clusters."""
-        bar = np.array([self._bar(int(c)) for c in scored.complexity])
+        """Judge the promising again on all clusters; where nothing is known yet, the best of their own batch."""
+        bar = self._bars(scored.complexity)
+        bar = np.where(bar < BAD_LOSS, bar, _best_so_far(scored))
         promising = np.flatnonzero((scored.loss < 1.15 * bar) & (scored.loss < BAD_LOSS))
-        loss = np.where(
-            scored.loss < BAD_LOSS, np.maximum(scored.loss, 1.0001 * np.minimum(bar, BAD_LOSS / 2)), BAD_LOSS
-        )
-        if not len(promising):
-            return replace(scored, loss=loss)
-        again = self._scored(scored.batch.take(promising), self._full.run(scored.batch.take(promising), steps, outer))
-        value, signature = scored.batch.value.copy(), scored.signature.copy()
-        value[promising], loss[promising], signature[promising] = again.batch.value, again.loss, again.signature
-        for c, found in zip(again.complexity.tolist(), again.loss.tolist(), strict=True):
-            self._best[c] = min(self._best.get(c, BAD_LOSS), found)
+        loss, value, signature = scored.loss.copy(), scored.batch.value.copy(), scored.signature.copy()
+        if len(promising):
+            batch = scored.batch.take(promising)
+            again = self._scored(batch, self._full.run(batch, steps, outer))
+            for c, found in zip(again.complexity.tolist(), again.loss.tolist(), strict=True):
+                self._best[c] = min(self._best.get(c, BAD_LOSS), found)
+        known = np.minimum(self._bars(scored.complexity), BAD_LOSS / 2)
+        loss = np.where(loss < BAD_LOSS, np.maximum(loss, 1.0001 * known), BAD_LOSS)
+        if len(promising):
+            value[promising], loss[promising], signature[promising] = again.batch.value, again.loss, again.signature
         batch = ProgramBatch(scored.batch.code, scored.batch.arg, value, scored.batch.length)
         return Scored(batch, loss, scored.complexity, signature)
 
-    def _bar(self, complexity: int) -> float:
-        return min((loss for c, loss in self._best.items() if c <= complexity), default=BAD_LOSS)
+    def _bars(self, complexity: I64) -> F64:
+        """The best loss on all clusters that is known up to each complexity."""
+        known = sorted(self._best)
+        lowest = np.minimum.accumulate([BAD_LOSS, *(self._best[c] for c in known)])
+        return lowest[np.searchsorted(known, complexity, side="right")]
+
+
+def _best_so_far(scored: Scored) -> F64:
+    """For each program the lowest loss of its batch up to its complexity."""
+    order = np.lexsort((scored.loss, scored.complexity))
+    lowest = np.minimum.accumulate(scored.loss[order])
+    last = np.searchsorted(scored.complexity[order], scored.complexity, side="right") - 1
+    return np.asarray(lowest[last])
 
 
 def _without_constants(batch: ProgramBatch) -> NDArray[np.int16]:

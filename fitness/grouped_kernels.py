@@ -35,6 +35,7 @@ Effort = namedtuple("Effort", "steps outer pull given")
 
 _FIRST_DAMPING, _MOST_DAMPING = 1e-2, 1e8
 _SMALL_GAIN = 1e-9
+_NO_GAIN = 1e-7  # of the squared error of one cluster: a thousandth of the locals' standard errors
 _RESOLVE = 0.05  # share of the squared error: when the affine locals promise more, they are solved again at once
 _POOLED_STEPS = 8
 BLUNT = 4.0  # losses beyond so many times the scale of a cluster count by their logarithm
@@ -109,7 +110,7 @@ def refine_locals(tree, rows, error, steps, scratch, work, algebra):  # type: ig
     damping = _FIRST_DAMPING
     for _ in range(steps):
         promise = solve(algebra.G, k, n_exact, k, damping, algebra.L, algebra.step)
-        if not promise > _SMALL_GAIN * error:
+        if not promise > _NO_GAIN * error:
             break
         move(tree, algebra.value, algebra.step, algebra.trial)
         if n_exact == k:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from emit.errors import NotExpressible
 from emit.verify import calibrate
-from evolve.grouped.problem import GroupedProblem
+from evolve.grouped.problem import GroupedProblem, evenly
 from evolve.grouped.text import module
 from fitness.grouped import Calibrator, GroupedData, relative_errors
 from fitness.metrics import BAD_LOSS, METRICS
@@ -23,7 +23,8 @@ from operators.program import Program, ProgramBatch
 
 F64 = NDArray[np.float64]
 
-_FOLDS = 8
+_FOLDS, _FOLDS_OF_MANY, _MANY = 8, 4, 24  # fewer folds of many clusters
+_ROWS_JUDGED = 4000  # about so many rows of thinned clusters decide between laws
 _STEPS, _OUTER = 30, 15
 _MOST_WINDOWS = 24  # windows that the emitted code calibrates for each law
 _HOPELESS = 1e3  # a window that failed, in units of its scale
@@ -31,14 +32,14 @@ _HOPELESS = 1e3  # a window that failed, in units of its scale
 
 def cross_validate(laws: Sequence[Program], problem: GroupedProblem) -> F64:
     """Errors (laws, clusters) by scale: constants and starts from the other clusters, locals from the fit window."""
-    data = problem.thinned
-    assert data is not None
+    data = judged_clusters(problem)
     n = data.windows.n_groups
     if n < 3:
         found = Calibrator(data, problem.threads).run(ProgramBatch.of(laws), _STEPS, _OUTER)
         return relative_errors(found.errors, data)
     errors = np.empty((len(laws), n))
-    parts = [np.arange(k, n, min(_FOLDS, n)) for k in range(min(_FOLDS, n))]
+    folds = min(_FOLDS if n <= _MANY else _FOLDS_OF_MANY, n)
+    parts = [np.arange(k, n, folds) for k in range(folds)]
     for held in parts:
         train = data.take(np.setdiff1d(np.arange(n), held))
         batch = ProgramBatch.of(laws)
@@ -50,11 +51,27 @@ def cross_validate(laws: Sequence[Program], problem: GroupedProblem) -> F64:
     return errors
 
 
+def judged_clusters(problem: GroupedProblem) -> GroupedData:
+    """The thinned clusters on which laws are compared: all of them, or some of many."""
+    assert problem.thinned is not None
+    return evenly(problem.thinned, _ROWS_JUDGED)
+
+
+def fit_thinned(laws: Sequence[Program], problem: GroupedProblem) -> list[Program]:
+    """Constants fitted on thinned clusters, locals at their medians."""
+    assert problem.thinned is not None
+    return [law for law, _ in _fit(laws, problem.thinned, problem.threads)]
+
+
 def fit_whole(laws: Sequence[Program], problem: GroupedProblem) -> list[tuple[Program, float]]:
     """Constants fitted on all rows of all clusters, locals at their medians, and the loss."""
     assert problem.whole is not None
+    return _fit(laws, problem.whole, problem.threads)
+
+
+def _fit(laws: Sequence[Program], data: GroupedData, threads: int) -> list[tuple[Program, float]]:
     batch = ProgramBatch.of(laws)
-    found = Calibrator(problem.whole, problem.threads).run(batch, 50, 30)
+    found = Calibrator(data, threads).run(batch, 50, 30)
     return [
         (law.with_values(found.value[i, : len(law)]), float(found.loss[i])) for i, law in enumerate(laws)
     ]

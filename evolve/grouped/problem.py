@@ -111,11 +111,16 @@ def with_reference(problem: GroupedProblem, laws: list[Program]) -> GroupedProbl
     assert problem.whole is not None
     if not laws:
         return problem
-    found = Calibrator(problem.thinned, problem.threads).run(ProgramBatch.of(laws), 15)
+    batch = ProgramBatch.of(laws)
+    few = evenly(problem.thinned, _ROWS_OF_SAMPLE)
+    found = Calibrator(few, problem.threads).run(batch, 15)
     best = int(np.argmin(found.loss))
     if found.loss[best] >= BAD_LOSS:
         return problem
-    thinned = problem.thinned.rescaled(found.errors[best] / np.repeat(problem.thinned.scale, _kinds(problem)))
+    errors = found.errors[best]
+    if few is not problem.thinned:
+        errors = Calibrator(problem.thinned, problem.threads).run(batch.take(np.array([best])), 15).errors[0]
+    thinned = problem.thinned.rescaled(errors / np.repeat(problem.thinned.scale, _kinds(problem)))
     whole = GroupedData(problem.whole.windows, problem.metric, thinned.scale)
     return GroupedProblem(**{**problem.__dict__, "thinned": thinned, "whole": whole})
 
@@ -125,9 +130,23 @@ def _kinds(problem: GroupedProblem) -> int:
     return problem.thinned.windows.kinds
 
 
+def evenly(data: GroupedData, rows: int) -> GroupedData:
+    """About `rows` rows of clusters spread evenly over all of them, a dozen at least; the data itself if it is small."""
+    total, n = int(_sizes(data).sum()), data.windows.n_groups
+    count = max(_LEAST_CLUSTERS, n * rows // max(total, 1))
+    if total <= 2 * rows or count >= n:
+        return data
+    return data.take(np.linspace(0, n - 1, count).round().astype(np.int64))
+
+
+def _sizes(data: GroupedData) -> I64:
+    """Rows of each cluster, over all its windows."""
+    return (data.windows.stop - data.windows.start).reshape(data.windows.n_groups, -1).sum(axis=1)
+
+
 def sampled(data: GroupedData, rng: np.random.Generator) -> GroupedData:
     """Some clusters to look at first: as many as fit into a number of rows; all of them when they do."""
-    sizes = (data.windows.stop - data.windows.start).reshape(data.windows.n_groups, -1).sum(axis=1)
+    sizes = _sizes(data)
     if sizes.sum() <= 2 * _ROWS_OF_SAMPLE or data.windows.n_groups <= _LEAST_CLUSTERS:
         return data
     order = rng.permutation(data.windows.n_groups)

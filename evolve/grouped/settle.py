@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from evolve.candidate import Candidate, Front
 from evolve.choose import Judged
 from evolve.config import RunConfig
-from evolve.grouped.judge import cross_validate, emitted_errors, fit_whole
+from evolve.grouped.judge import cross_validate, emitted_errors, fit_thinned, fit_whole, judged_clusters
+from evolve.grouped.plain import plain
 from evolve.grouped.problem import GroupedProblem
 from evolve.grouped.starts import textbook
 from evolve.grouped.text import compact
@@ -27,9 +28,10 @@ from operators.simplify import simplify
 F64 = NDArray[np.float64]
 
 _MOST_JUDGED = 60  # laws of the front that are judged on held-out clusters
-_VARIED = 8  # the best of them, whose locals and constants are tried in simpler roles
+_VARIED = (8, 3)  # the best of them, whose locals and constants are tried in simpler roles; then the best of all
 _EMITTED = 6  # the best of those, judged by the emitted code
 _SIMPLE = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0, -2.0, 1.5)
+_NEUTRAL = (1.0, 0.0)  # what a factor or a term is where another local does its work
 _ROWS_THAT_COUNT = 10  # of a judge window: rows of one cluster are not independent given the law
 _PER_NODE = 0.3  # nats by which a longer textbook form is less likely than a shorter one
 _NO_WORSE = 0.25  # standard errors by which a simpler law may be worse
@@ -52,9 +54,8 @@ class _Prices:
     """What laws cost to write down, and how much evidence the judge windows hold."""
 
     def __init__(self, problem: GroupedProblem, grammar: Grammar) -> None:
-        assert problem.thinned is not None
         self._grammar = grammar
-        windows = problem.thinned.windows
+        windows = judged_clusters(problem).windows
         judged = np.minimum(windows.stop - windows.cut, _ROWS_THAT_COUNT)
         self.rows = float(judged.sum()) / windows.kinds
         self._power = 0.5 if problem.metric in ("mse", "r2") else 1.0
@@ -83,9 +84,9 @@ def settle_grouped(
     prices = _Prices(problem, grammar)
     laws = _distinct([compact(c.program) for c in _candidates(front) if c.program.local_slots])
     ranked = _judged(laws, problem, prices)
-    best = sorted(ranked, key=prices.length)[:_VARIED]
-    variants = _simpler([r.program for r in best], grammar, {r.program.shape_key for r in ranked})
-    ranked += _judged(variants, problem, prices)
+    for count in _VARIED:
+        best = fit_thinned([r.program for r in sorted(ranked, key=prices.length)[:count]], problem)
+        ranked += _judged(_simpler(best, grammar, {r.program.shape_key for r in ranked}), problem, prices)
     order = _order(ranked, prices, config.choose.standard_errors * _NO_WORSE)
     order = _by_emitted(order, task, problem, prices, config)
     scale = problem.thinned.mean_scale
@@ -126,7 +127,8 @@ def _by_emitted(
     """The first laws ordered again by what their emitted modules do; those that were not judged in time come last."""
     first = order[:_EMITTED]
     seconds = 20.0 if config.time is None else min(20.0, 0.08 * config.time)
-    fitted = [program for program, _ in fit_whole([r.program for r in first], problem)]
+    fitted = fit_thinned([r.program for r in first], problem)
+    first = [replace(r, program=program) for r, program in zip(first, fitted, strict=True)]
     errors = emitted_errors(fitted, task, problem, seconds)
     known = [replace(r, errors=e) for r, e in zip(first, errors, strict=True) if not np.isnan(e).any()]
     rest = [r for r, e in zip(first, errors, strict=True) if np.isnan(e).any()]
@@ -134,7 +136,7 @@ def _by_emitted(
 
 
 def _simpler(laws: Sequence[Program], grammar: Grammar, seen: set[bytes]) -> list[Program]:
-    """Legal variants with a local shared by all clusters or a simple number, a constant a simple number or a local."""
+    """Legal variants: a local shared by all clusters, merged or a simple number, a constant a simple number or a local."""
     out: dict[bytes, Program] = {}
     for law in laws:
         for variant in _variants(law):
@@ -148,12 +150,13 @@ def _simpler(laws: Sequence[Program], grammar: Grammar, seen: set[bytes]) -> lis
 
 
 def _variants(law: Program) -> Iterator[Program]:
+    yield plain(law)
     for slot in law.local_slots:
         nodes = np.flatnonzero((law.code == CONST) & (law.arg == LOCAL + slot))
         value = float(law.value[nodes[0]])
         if len(nodes) == 1:
             yield _with_role(law, nodes, FREE, value)
-        for simple in _near(value):
+        for simple in {*_near(value), *_NEUTRAL}:
             yield _with_role(law, nodes, FIXED, simple)
         for other in law.local_slots:
             if other > slot:

@@ -58,11 +58,13 @@ def compare(name: str, clusters: int, rows: int, repeats: int) -> tuple[float, f
     calibrator.run(batch, 40)
     ours = (time.process_time() - began) / repeats
     found = calibrator.run(ProgramBatch.of([program]), 40, keep=True).locals_[0]
-    began = time.perf_counter()
-    theirs = [
-        curve_fit(function, x[group == g], y[group == g], np.ones(len(spans)), maxfev=5000)[0] for g in range(clusters)
-    ]
-    loop = time.perf_counter() - began
+    windows, ones = data.windows, np.ones(len(spans))
+    began = time.process_time()
+    theirs = [_scipy(function, windows, a, b, ones) for a, b in zip(windows.start, windows.stop, strict=True)]
+    middle = np.median(theirs, axis=0)
+    for a, b in zip(windows.start, windows.cut, strict=True):
+        _scipy(function, windows, a, b, middle)
+    loop = time.process_time() - began
     excess = 0.0
     for g in range(clusters):
         own = program.with_values(found[g])

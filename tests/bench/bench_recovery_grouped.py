@@ -73,17 +73,17 @@ def rows_of(law: Law, seed: int) -> tuple[F64, F64, F64, NDArray[np.int64]]:
 
 def verdict(found: Program, law: Law, seed: int) -> str:
     """Empty when the law is the truth with the right split, else what is wrong."""
-    x, y, clean, group = rows_of(law, seed)
-    difference = max(_difference(found, x, target, clean, group) for target in (clean,))
+    x, _, clean, group = rows_of(law, seed)
+    difference = _difference(found, x, clean, group)
     if not difference < _EXACT:
         return f"another form: {difference:.1e} of the spread away from clean rows"
     split, right = (len(found.local_slots), found.n_constants), (len(law.spans), law.constants)
     return "" if split == right else f"{split[0]} locals and {split[1]} constants, not {right[0]} and {right[1]}"
 
 
-def _difference(found: Program, x: F64, target: F64, clean: F64, group: NDArray[np.int64]) -> float:
-    """Largest distance from the clean rows, by the spread of the cluster, once fitted to the target."""
-    data = GroupedData.of(cut_windows(Dataset.of(x[None], target, ("x",), group=group), [Cut(SORTED, 0)]), "rmse")
+def _difference(found: Program, x: F64, clean: F64, group: NDArray[np.int64]) -> float:
+    """Largest distance from the clean rows, by the spread of the cluster, once fitted to them."""
+    data = GroupedData.of(cut_windows(Dataset.of(x[None], clean, ("x",), group=group), [Cut(SORTED, 0)]), "rmse")
     fit = Calibrator(data).run(ProgramBatch.of([found]), 200, 200, keep=True)
     worst = 0.0
     for g in range(CLUSTERS):

@@ -75,3 +75,14 @@ def test_work_that_ends_in_time_is_left_alone():
     time.sleep(0.2)
     assert not stop
     assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+
+
+def test_an_alarm_that_is_swallowed_rings_again():
+    """An exception in a callback of the interpreter (a weak reference, a finaliser) goes nowhere."""
+    stop = StopRequest()
+    with pytest.raises(KeyboardInterrupt), stop.interruptible(0.05, "late"):
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(1.0)
+        time.sleep(3.0)
+    time.sleep(1.1)  # and no more after the block
+    assert stop.reason == "late"

@@ -161,3 +161,30 @@ def test_sampled_clusters_never_hide_a_better_law():
     whole = Calibrator(full).run(batch, 20, 20)
     assert np.argmin(scored.loss) == 2
     assert scored.loss[2] == pytest.approx(whole.loss[2], rel=1e-6)
+
+
+def test_only_the_promising_are_judged_on_all_clusters_and_no_other_looks_better():
+    text, function, spans = FORMS["michaelis"]
+    data, _ = grouped(function, spans, groups=40)
+    sample = data.take(np.arange(0, 40, 4))
+    evaluator = GroupedEvaluator(data, sample)
+    texts = ["a*x", "a + b*x", "a*x**b", text, "a + b*log(x)", "a*exp(b*x)", "(a + b*x)/(1 + x)"]
+    batch = ProgramBatch.of([parse(t, ("x",), ("a", "b")) for t in texts])
+    scored = evaluator.evaluate(batch, 30)
+    full = Calibrator(data).run(batch, 30, 30).loss
+    best = int(np.argmin(scored.loss))
+    assert texts[best] == text
+    assert scored.loss[best] == pytest.approx(full[best], rel=1e-6)
+    again = evaluator.evaluate(batch, 30)
+    promoted = np.isclose(again.loss, full, rtol=1e-6)
+    assert 0 < promoted.sum() < len(texts)
+    for k in np.flatnonzero(~promoted):
+        simpler = promoted & (scored.complexity <= scored.complexity[k])
+        assert not simpler.any() or again.loss[k] > again.loss[simpler].min()
+
+
+def test_a_batch_in_which_nothing_is_finite_is_bad_on_a_sample_too():
+    data, _ = grouped(*FORMS["line"][1:], groups=40)
+    evaluator = GroupedEvaluator(data, data.take(np.arange(12)))
+    scored = evaluator.evaluate(ProgramBatch.of([parse("a*log(x - 100.0)", ("x",), ("a",))]), 5)
+    assert scored.loss[0] == BAD_LOSS
