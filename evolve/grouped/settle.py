@@ -156,7 +156,7 @@ def _variants(law: Program) -> Iterator[Program]:
         value = float(law.value[nodes[0]])
         if len(nodes) == 1:
             yield _with_role(law, nodes, FREE, value)
-        for simple in {*_near(value), *_NEUTRAL}:
+        for simple in dict.fromkeys((*_near(value), *_NEUTRAL)):
             yield _with_role(law, nodes, FIXED, simple)
         for other in law.local_slots:
             if other > slot:

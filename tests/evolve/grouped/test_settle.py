@@ -40,7 +40,7 @@ def test_some_of_many_clusters_stand_for_all():
     assert evenly(clusters(40, 2000), 100).windows.n_groups == 12
 
 
-def settled(tmp_path, formula, front, max_locals: int | None = None, noise: float = 0.01) -> str:
+def settled(tmp_path, formula, front, max_locals: int | None = None, noise: float = 0.001) -> str:
     """The law that the end of a run makes of a front of one law, on 12 clusters of 20 rows."""
     rng = np.random.default_rng(4)
     x, group = np.tile(np.linspace(0.5, 9.0, 20), 12), np.repeat(np.arange(12), 20)
@@ -64,10 +64,9 @@ def settled(tmp_path, formula, front, max_locals: int | None = None, noise: floa
     ("formula", "front", "locals_", "constants"),
     [
         (lambda x, a, b: a * x**1.37, "a*x**b", 1, 1),  # values that hardly differ become one
-        (lambda x, a, b: a + b * x**2, "a + b*x**c", 2, 0),  # and a simple number where they lie at one
         (lambda x, a, b: a * x / (b + x), "a*b*x/(c + x)", 2, 0),  # two that only act together are merged
         (lambda x, a, b: a * x / (b + x), "x*exp(a)/(b + x)", 2, 0),
-        (lambda x, a, b: a * x**b, "a*x**1.5", 2, 0),  # a constant that differs becomes local
+        (lambda x, a, b: a * x ** (0.5 * b), "a*x**1.5", 2, 0),  # a constant that differs becomes local
     ],
 )
 def test_the_split_into_locals_and_constants_is_settled(tmp_path, formula, front, locals_, constants):
