@@ -16,9 +16,9 @@ from evolve.settled import Settled
 from harness_adapter.frontier_score import frontier_score
 from harness_adapter.task import FrontierReference, Task
 
-_MOST_SPELLED = 5  # laws whose cheapest spelling is worked out
+_MOST_SPELLED = 3  # laws whose cheapest spelling is worked out
 _NEAR = 0.92  # of the best score: spelling a law differently seldom gains more
-_SECONDS = 4.0  # for one law's cheapest spelling
+_SECONDS = 2.5  # for one law's cheapest spelling
 
 
 def settle_scored(task: Task, reference: FrontierReference, problem: Problem, judged: Sequence[Judged],
