@@ -16,7 +16,7 @@ import pytest
 from evolve.__main__ import main
 from evolve.prediction import load_module
 
-BUDGET = "30000"
+BUDGET = "10000"
 
 
 def law_of(task: Any, out: Path) -> ModuleType:
