@@ -41,7 +41,7 @@ class Resolution:
         with np.errstate(invalid="ignore", over="ignore"):
             span = np.ptp(values, axis=1)
         periods = span / (2.0 * np.pi)
-        fast = np.flatnonzero(periods > 1.0)
+        fast = np.flatnonzero((periods > 1.0) & np.isfinite(periods))
         ordered = np.sort(values[fast], axis=1)
         distinct = 1 + np.count_nonzero(np.diff(ordered, axis=1) > _SAME * span[fast, None], axis=1)
         out = np.zeros(len(arguments), dtype=np.bool_)

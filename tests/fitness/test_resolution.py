@@ -57,3 +57,8 @@ def test_what_lies_beyond_a_programs_length_does_not_count() -> None:
     arguments, owner = periodic_arguments(batch)
     assert list(arguments) == [parse("a", ("a", "b"))]
     assert owner.tolist() == [0]
+
+
+@pytest.mark.filterwarnings("error")
+def test_arguments_that_are_not_finite_are_left_to_the_loss() -> None:
+    assert unresolved("sin(1/(month - 1.0))", "cos(log(0.0*time))", "sin(exp(exp(exp(time))))") == [False] * 3
