@@ -64,10 +64,13 @@ class _Prices:
         self._known = {compact(law).shape_key for law in known if law is not None}
 
     def nats(self, law: Program) -> float:
-        """-log of how likely a law is before any data: one of the textbook forms, or a tree drawn node by node."""
+        """-log of how likely a law is before any data: a textbook form, with a simple number for a constant, or any tree."""
         form = self._grammar.code_length(law)
+        textbook_form = float(np.log(len(self._known) or 1)) + _PER_NODE * len(law)
         if law.shape_key in self._known:
-            form = min(form, float(np.log(len(self._known))) + _PER_NODE * len(law))
+            form = min(form, textbook_form)
+        elif any(_with_role(law, np.array([n]), FREE, 0.0).shape_key in self._known for n in _structural(law)):
+            form = min(form, textbook_form + float(np.log(len(_SIMPLE))))
         constant = 1.0 + 0.5 * float(np.log(self.rows + 1.0))
         return form + constant * law.n_constants + len(law.local_slots)
 
@@ -177,6 +180,11 @@ def _with_role(law: Program, nodes: NDArray[np.int64], role: int, value: float) 
     arg, values = law.arg.copy(), law.value.copy()
     arg[nodes], values[nodes] = role, value
     return Program(law.code.copy(), arg, values)
+
+
+def _structural(law: Program) -> NDArray[np.int64]:
+    """Nodes that hold simple numbers."""
+    return np.flatnonzero((law.code == CONST) & (law.arg == FIXED) & np.isin(law.value, _SIMPLE))
 
 
 def _distinct(laws: Sequence[Program]) -> list[Program]:

@@ -64,6 +64,7 @@ def settled(tmp_path, formula, front, max_locals: int | None = None, noise: floa
     ("formula", "front", "locals_", "constants"),
     [
         (lambda x, a, b: a * x**1.37, "a*x**b", 1, 1),  # values that hardly differ become one
+        (lambda x, a, b: a + b * x**2, "a + b*x**c", 2, 0),  # and a simple number where they lie at one
         (lambda x, a, b: a * x / (b + x), "a*b*x/(c + x)", 2, 0),  # two that only act together are merged
         (lambda x, a, b: a * x / (b + x), "x*exp(a)/(b + x)", 2, 0),
         (lambda x, a, b: a * x ** (0.5 * b), "a*x**1.5", 2, 0),  # a constant that differs becomes local
