@@ -40,7 +40,7 @@ def test_some_of_many_clusters_stand_for_all():
     assert evenly(clusters(40, 2000), 100).windows.n_groups == 12
 
 
-def settled(tmp_path, formula, front, max_locals: int | None = None, noise: float = 0.001) -> str:
+def settled(tmp_path, formula, front, max_locals: int | None = None, noise: float = 0.01) -> str:
     """The law that the end of a run makes of a front of one law, on 12 clusters of 20 rows."""
     rng = np.random.default_rng(4)
     x, group = np.tile(np.linspace(0.5, 9.0, 20), 12), np.repeat(np.arange(12), 20)
