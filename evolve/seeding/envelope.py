@@ -16,7 +16,7 @@ from scipy.optimize import least_squares
 
 from evolve.seeding.build import Builder
 from evolve.seeding.images import Target
-from evolve.seeding.polynomial import monomials_up_to
+from evolve.seeding.polynomial import monomials, monomials_up_to
 from evolve.seeding.problem import Problem
 from evolve.seeding.work import Meter
 from operators.program import Program
@@ -45,7 +45,7 @@ class Envelope:
 
     def values(self, leaves: F64) -> F64:
         """Of the factor, on leaves (k, rows)."""
-        out: F64 = np.exp(np.clip(self.rates @ _monomials(leaves, self.exponents), -600.0, 600.0))
+        out: F64 = np.exp(np.clip(self.rates @ monomials(leaves, self.exponents), -600.0, 600.0))
         return out
 
     def write(self, leaves: tuple[Program, ...], builder: Builder) -> Program:
@@ -87,15 +87,15 @@ class _Fit:
     def __init__(self, values: F64, target: Target, meter: Meter) -> None:
         self.values, self.target, self.meter = values, target, meter
         powers = monomials_up_to(len(values), _MOST_COLUMNS)
-        self.columns = _monomials((values - values.mean(axis=1)[:, None]) / values.std(axis=1)[:, None], powers)
+        self.columns = monomials((values - values.mean(axis=1)[:, None]) / values.std(axis=1)[:, None], powers)
 
     def left(self, exponents: I64, rates: F64) -> float:
         """Root mean square of what the best polynomial times this envelope leaves."""
-        return float(np.sqrt(np.mean(self._residual(rates, _monomials(self.values, exponents)) ** 2)))
+        return float(np.sqrt(np.mean(self._residual(rates, monomials(self.values, exponents)) ** 2)))
 
     def best(self, exponents: I64) -> Envelope:
         """The best rates for these terms of q, from a few starts of either sign."""
-        terms = _monomials(self.values, exponents)
+        terms = monomials(self.values, exponents)
         unit = 1.0 / terms.std(axis=1)
         squares = (exponents == 2).any(axis=1)
         shape = squares.astype(float) if squares.any() else np.ones(len(unit))
@@ -128,8 +128,3 @@ class _Fit:
         out: F64 = b - Q @ (Q.T @ b)
         return out
 
-
-def _monomials(values: F64, exponents: I64) -> F64:
-    """(monomials, rows) of values (k, rows)."""
-    out: F64 = np.array([np.prod(values ** e[:, None], axis=0) for e in exponents]).reshape(len(exponents), values.shape[1])
-    return out

@@ -85,10 +85,15 @@ def _of_degree(k: int, degree: int) -> Iterator[tuple[int, ...]]:
         yield tuple(chosen.count(i) for i in range(k))
 
 
-def _system(values: F64, exponents: I64, target: Target) -> tuple[F64, F64]:
+def monomials(values: F64, exponents: I64) -> F64:
+    """Values (monomials, rows) of monomials with exponents (monomials, k), on values (k, rows)."""
     with np.errstate(all="ignore"):
         columns = [np.prod(values ** e[:, None], axis=0) for e in exponents]
-    return np.array(columns).T * target.w[:, None], target.w * target.z
+    return np.array(columns).reshape(len(exponents), values.shape[1])
+
+
+def _system(values: F64, exponents: I64, target: Target) -> tuple[F64, F64]:
+    return monomials(values, exponents).T * target.w[:, None], target.w * target.z
 
 
 def _solve(A: F64, b: F64) -> tuple[F64, float, F64]:
