@@ -33,10 +33,10 @@ Panel = namedtuple("Panel", "X y weight space metric start cut stop kinds spread
 # are those given, else the medians over the clusters.
 Effort = namedtuple("Effort", "steps outer pull given")
 
-_FIRST_DAMPING, _MOST_DAMPING = 1e-2, 1e8
+_FIRST_DAMPING, _MOST_DAMPING = 0.1, 1e8
 _SMALL_GAIN = 1e-9
 _NO_GAIN = 1e-7  # of the squared error of one cluster: a thousandth of the locals' standard errors
-_RESOLVE = 0.05  # share of the squared error: when the affine locals promise more, they are solved again at once
+_RESOLVE = 1.0  # times the squared error: when the affine locals promise more, they are solved again at once
 _POOLED_STEPS = 8
 BLUNT = 4.0  # losses beyond so many times the scale of a cluster count by their logarithm
 WORST = 1e6  # times its scale: the loss of a cluster that fails

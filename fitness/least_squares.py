@@ -13,7 +13,7 @@ from collections import namedtuple
 import numpy as np
 
 from fitness.by_pointer import normal_equations
-from fitness.jit import kernel
+from fitness.jit import COUNT, INDICES, NUMBERS, block_function, kernel, pointer
 from fitness.metrics import Space
 from fitness.normal_equations import solve
 from fitness.plan import AFFINE, MAX_PARAMETERS, PARAM
@@ -40,28 +40,42 @@ def new_algebra(width):  # type: ignore[no-untyped-def]
     return Algebra(np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty(n), np.empty(width), np.empty(width))
 
 
+@block_function(INDICES, INDICES, COUNT, NUMBERS, NUMBERS, NUMBERS)
+def _move_at(param, affine, length, base, step, value):  # type: ignore[no-untyped-def]
+    longest = 0.0
+    for i in range(length):
+        if param[i] >= 0 and affine[i] == 0:
+            longest = max(longest, abs(step[param[i]]) / max(abs(base[i]), 1.0))
+    share = min(1.0, _LONGEST_STEP / longest) if longest > 0.0 else 1.0
+    for i in range(length):
+        value[i] = base[i] + share * step[param[i]] if param[i] >= 0 else base[i]
+
+
 @kernel(entry=False)
 def move(tree, base, step, value):  # type: ignore[no-untyped-def]
     """value = base, with every parameter moved by its step; too long a step is shortened as a whole."""
-    longest = 0.0
-    for i in range(tree.length):
-        p = tree.plan[PARAM, i]
-        if p >= 0 and tree.plan[AFFINE, i] == 0:
-            longest = max(longest, abs(step[p]) / max(abs(base[i]), 1.0))
-    share = min(1.0, _LONGEST_STEP / longest) if longest > 0.0 else 1.0
-    for i in range(tree.length):
-        p = tree.plan[PARAM, i]
-        value[i] = base[i] + share * step[p] if p >= 0 else base[i]
+    _move_at(
+        pointer(tree.plan[PARAM], 0), pointer(tree.plan[AFFINE], 0), tree.length, pointer(base, 0), pointer(step, 0),
+        pointer(value, 0),
+    )  # fmt: skip
+
+
+@block_function(COUNT, NUMBERS, NUMBERS, COUNT, COUNT, NUMBERS, NUMBERS)
+def _accept_at(length, trial, value, size, columns, trial_G, G):  # type: ignore[no-untyped-def]
+    for i in range(length):
+        value[i] = trial[i]
+    for i in range(size):
+        for j in range(size):
+            G[i * columns + j] = trial_G[i * columns + j]
 
 
 @kernel(entry=False)
 def accept(tree, algebra):  # type: ignore[no-untyped-def]
     """Make the trial point the current one."""
-    for i in range(tree.length):
-        algebra.value[i] = algebra.trial[i]
-    for i in range(tree.k + 1):
-        for j in range(tree.k + 1):
-            algebra.G[i, j] = algebra.trial_G[i, j]
+    _accept_at(
+        tree.length, pointer(algebra.trial, 0), pointer(algebra.value, 0), tree.k + 1, algebra.G.shape[1],
+        pointer(algebra.trial_G, 0), pointer(algebra.G, 0),
+    )  # fmt: skip
 
 
 @kernel(entry=False)

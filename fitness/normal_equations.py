@@ -11,7 +11,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from fitness.jit import COUNT, INDICES, NUMBERS, block_function, kernel, pointer
+from fitness.jit import COUNT, INDICES, NUMBER, NUMBERS, block_function, kernel, pointer
 from fitness.kernels import BLOCK, forward, load_rows, padded, parameter_rows, reverse
 from fitness.loss_kernels import bad_rows, residuals
 from fitness.plan import MAX_PARAMETERS
@@ -68,30 +68,32 @@ def add_products(matrix, stride, row, factor, k, n, G, columns):  # type: ignore
 @kernel(entry=False)
 def accumulate(tree, value, rows, work, G):  # type: ignore[no-untyped-def]
     """Fill G (K + 1, K + 1) at the constants in `value`; returns r'r, infinite when a row or derivative is bad."""
-    k, slope, residual = tree.k, work.adjoint.shape[0] - 2, work.adjoint.shape[0] - 1
+    code, length, plan, k = tree.code, tree.length, tree.plan, tree.k
+    slots, adjoint, scale, row, factor = work.slots, work.adjoint, work.scale, work.row, work.factor
+    slope, residual = adjoint.shape[0] - 2, adjoint.shape[0] - 1
     for i in range(k + 1):
         for j in range(k + 1):
             G[i, j] = 0.0
+    row[k], factor[k] = residual, 1.0
     for begin in range(rows.start, rows.stop, BLOCK):
         n = min(BLOCK, rows.stop - begin)
-        load_rows(rows.X, begin, n, tree.plan, work.slots)
-        root = forward(tree.code, value, tree.length, tree.plan, work.slots, n)
-        if bad_rows(pointer(work.slots, root), n) > 0:
+        m = padded(n)
+        load_rows(rows.X, begin, n, plan, slots)
+        root = forward(code, value, length, plan, slots, n)
+        if bad_rows(pointer(slots, root), m) > 0:  # whole vectors: the padding repeats the last row
             return math.inf
         residuals(
-            rows.space, pointer(rows.y, begin), pointer(rows.weight, begin), pointer(work.slots, root), n,
-            pointer(work.adjoint, residual), pointer(work.adjoint, slope),
+            rows.space, pointer(rows.y, begin), pointer(rows.weight, begin), pointer(slots, root), n,
+            pointer(adjoint, residual), pointer(adjoint, slope),
         )  # fmt: skip
-        for r in range(n, padded(n)):
-            work.adjoint[residual, r] = work.adjoint[slope, r] = 0.0
+        for r in range(n, m):
+            adjoint[residual, r] = adjoint[slope, r] = 0.0
         if k > 0:
-            reverse(tree.code, value, tree.length, tree.plan, work.slots, work.adjoint, slope, work.scale, n)
-            parameter_rows(tree.code, tree.length, tree.plan, work.adjoint, work.scale, k, work.row, work.factor, n)
-        work.row[k], work.factor[k] = residual, 1.0
+            reverse(code, value, length, plan, slots, adjoint, slope, scale, n)
+            parameter_rows(code, length, plan, adjoint, scale, k, row, factor, n)
         add_products(
-            pointer(work.adjoint, 0), BLOCK, pointer(work.row, 0), pointer(work.factor, 0), k + 1, padded(n),
-            pointer(G, 0), G.shape[1],
-        )  # fmt: skip
+            pointer(adjoint, 0), BLOCK, pointer(row, 0), pointer(factor, 0), k + 1, m, pointer(G, 0), G.shape[1]
+        )
     for i in range(k + 1):
         if not math.isfinite(G[i, i]):
             return math.inf
@@ -100,16 +102,50 @@ def accumulate(tree, value, rows, work, G):  # type: ignore[no-untyped-def]
     return G[k, k]
 
 
-@kernel(entry=False)
-def predicted_decrease(G, k, step):  # type: ignore[no-untyped-def]
-    """r'r minus what the linear model says it is after a step."""
-    total = 0.0
+@block_function(NUMBERS, COUNT, COUNT, COUNT, COUNT, NUMBER, NUMBERS, COUNT, NUMBERS, result=NUMBER)
+def _solve_at(G, columns, k, n_exact, n_solve, damping, L, stride, step):  # type: ignore[no-untyped-def]
+    """`solve`, behind pointers; row k of L holds one over the root of each diagonal element of G."""
     for i in range(k):
-        dot = 2.0 * G[k, i]
+        step[i] = L[i * stride + i] = L[k * stride + i] = 0.0
+        if i >= n_solve or not G[i * columns + i] > 0.0:
+            continue
+        shrink = L[k * stride + i] = 1.0 / math.sqrt(G[i * columns + i])
+        pivot, dot = 1.0, -G[k * columns + i] * shrink
+        for j in range(i):
+            if j == n_exact:
+                pivot *= 1.0 + damping
+            entry = 0.0
+            if L[j * stride + j] > 0.0:
+                entry = G[i * columns + j] * shrink * L[k * stride + j]
+                for m in range(j):
+                    entry -= L[i * stride + m] * L[j * stride + m]
+                entry /= L[j * stride + j]
+            L[i * stride + j] = entry
+            pivot -= entry * entry
+            dot -= entry * step[j]
+        if i == n_exact:
+            pivot *= 1.0 + damping
+        if pivot > DEPENDENT:
+            L[i * stride + i] = math.sqrt(pivot)
+            step[i] = dot / L[i * stride + i]
+        else:
+            for j in range(i):
+                L[i * stride + j] = 0.0
+    for i in range(n_solve - 1, -1, -1):
+        if L[i * stride + i] > 0.0:
+            dot = step[i]
+            for m in range(i + 1, n_solve):
+                dot -= L[m * stride + i] * step[m]
+            step[i] = dot / L[i * stride + i]
+    decrease = 0.0
+    for i in range(k):
+        step[i] *= L[k * stride + i]
+    for i in range(k):
+        dot = 2.0 * G[k * columns + i]
         for j in range(k):
-            dot += G[i, j] * step[j]
-        total -= step[i] * dot
-    return total
+            dot += G[i * columns + j] * step[j]
+        decrease -= step[i] * dot
+    return decrease
 
 
 @kernel(entry=False)
@@ -118,42 +154,12 @@ def solve(G, k, n_exact, n_solve, damping, L, step):  # type: ignore[no-untyped-
 
     The first n_exact parameters are solved exactly; the diagonal of the others, after the exact ones have been
     eliminated, is enlarged by the share `damping` (Marquardt's scaling of the projected Jacobian). Cholesky's
-    factorisation of the matrix with unit diagonal, lower half in L; a parameter whose column depends on earlier
-    ones, or is zero, does not move.
+    factorisation of the matrix with unit diagonal, lower half in L (K + 1, K + 1); a parameter whose column depends on
+    earlier ones, or is zero, does not move.
     """
-    for i in range(k):
-        step[i] = L[i, i] = 0.0
-        if i >= n_solve or not G[i, i] > 0.0:
-            continue
-        pivot = 1.0
-        for j in range(i):
-            if j == n_exact:
-                pivot *= 1.0 + damping
-            L[i, j] = 0.0
-            if L[j, j] > 0.0:
-                dot = G[i, j] / (math.sqrt(G[i, i]) * math.sqrt(G[j, j]))
-                for m in range(j):
-                    dot -= L[i, m] * L[j, m]
-                L[i, j] = dot / L[j, j]
-                pivot -= L[i, j] * L[i, j]
-        if i == n_exact:
-            pivot *= 1.0 + damping
-        if pivot > DEPENDENT:
-            L[i, i] = math.sqrt(pivot)
-            dot = -G[k, i] / math.sqrt(G[i, i])
-            for m in range(i):
-                dot -= L[i, m] * step[m]
-            step[i] = dot / L[i, i]
-        else:
-            for j in range(i):
-                L[i, j] = 0.0
-    for i in range(n_solve - 1, -1, -1):
-        if L[i, i] > 0.0:
-            dot = step[i]
-            for m in range(i + 1, n_solve):
-                dot -= L[m, i] * step[m] * math.sqrt(G[m, m])
-            step[i] = dot / L[i, i] / math.sqrt(G[i, i])
-    return predicted_decrease(G, k, step)
+    return _solve_at(
+        pointer(G, 0), G.shape[1], k, n_exact, n_solve, damping, pointer(L, 0), L.shape[1], pointer(step, 0)
+    )
 
 
 @kernel(entry=False)
