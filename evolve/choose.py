@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evolve.candidate import Candidate
+from evolve.description import Description
 from fitness.constants import fit, predict
 from fitness.data import Dataset, Fold, Folds
 from fitness.metrics import BAD_LOSS, METRICS
 from fitness.row_errors import row_errors
-from operators.grammar import Grammar
 from operators.program import ProgramBatch
 
 F64 = NDArray[np.float64]
@@ -76,39 +76,17 @@ def _fold_weights(folds: Folds) -> F64:
     return weights
 
 
-def choose(
-    judged: Sequence[Judged], metric: str, grammar: Grammar, exact: float, standard_errors: float, cap: int | None
-) -> Judged:
+def choose(judged: Sequence[Judged], description: Description, exact: float, standard_errors: float) -> Judged:
     """The simplest law within `standard_errors` of the best; among exact laws simply the shortest.
 
-    The best is the one of lowest `description_length`: held-out error penalised by complexity. A law with more
-    fitted constants than the task's `cap` pays for each extra one.
+    The best is the one of least description, with the held-out error: error penalised by complexity.
     """
     exact_laws = [j for j in judged if j.candidate.loss <= exact]
     if exact_laws:
         return min(exact_laws, key=lambda j: (j.candidate.complexity, j.candidate.program.n_constants, j.cv_loss))
-    best = min(judged, key=lambda j: description_length(j, metric, grammar, cap))
+    best = min(judged, key=lambda j: description.of(j.candidate.program, j.cv_loss))
     within = [j for j in judged if _as_good(j, best, standard_errors)]
-    return min(within, key=lambda j: (_program_length(j, grammar, cap), j.cv_loss))
-
-
-def description_length(j: Judged, metric: str, grammar: Grammar, cap: int | None) -> float:
-    """Nats to write down the law and then the rows' errors given the law (minimum description length).
-
-    The error term is that of rows independent given the law, with the scale of the held-out error: n log(rmse)
-    for squared errors (Gaussian), n log(mae) for absolute ones (Laplace). The law's term pays for the search: among
-    e**k laws of k nats the best fits that much better by chance.
-    """
-    n = len(j.errors)
-    power = 0.5 if metric in ("mse", "r2") else 1.0
-    return n * power * float(np.log(max(j.cv_loss, 1e-300))) + _program_length(j, grammar, cap)
-
-
-def _program_length(j: Judged, grammar: Grammar, cap: int | None) -> float:
-    program = j.candidate.program
-    extra = 0 if cap is None else max(program.n_constants - cap, 0)
-    constant = 1.0 + 0.5 * float(np.log(len(j.errors) + 1))
-    return grammar.code_length(program) + constant * (program.n_constants + extra)
+    return min(within, key=lambda j: (description.law(j.candidate.program), j.cv_loss))
 
 
 def _as_good(one: Judged, best: Judged, standard_errors: float) -> bool:

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from evolve.config import RunConfig
+from evolve.description import Description
 from evolve.exact import exact_loss
 from evolve.finish import Problem
 from evolve.graft import Grafter
@@ -26,9 +27,11 @@ from fitness.evaluator import Evaluator, InProcessEvaluator, LoadableEvaluator
 from fitness.folds import make_folds
 from fitness.growing import GrowingEvaluator
 from fitness.metrics import usable_metric
+from fitness.noise import noise_loss
 from fitness.ray_pool import open_ray, worth_sharing
 from fitness.resolution import Resolution
 from fitness.sample import stratified_sample
+from fitness.windows import within
 from harness_adapter.task import Task
 from operators.grammar import Grammar
 
@@ -63,6 +66,7 @@ def pose(task: Task, streams: Streams, config: RunConfig) -> Problem:
         folds=make_folds(streams.folds, data, config.choose.folds, task.ranges),
         metric=metric,
         exact=exact_loss(task.dataset.y, metric),
+        noise=noise_loss(task.dataset, metric),
         priors=tuple(p.value for p in task.priors if p.value is not None),
         threads=threads(config),
     )
@@ -81,6 +85,7 @@ def grammar_for(task: Task, config: RunConfig) -> Grammar:
         cap = 2 * _MOST_CONSTANTS
     spread = np.std(data.X, axis=1)
     varying = tuple(int(i) for i in np.flatnonzero(spread > 0.0)) or tuple(range(data.n_features))
+    grouped = is_grouped(task)
     return Grammar(
         n_features=data.n_features,
         primitives=task.primitives,
@@ -88,7 +93,8 @@ def grammar_for(task: Task, config: RunConfig) -> Grammar:
         max_depth=search.max_depth,
         max_complexity=search.max_complexity,
         max_constants=max(1, min(cap, data.n_rows // _ROWS_PER_CONSTANT)),
-        max_locals=max_locals(task) if is_grouped(task) else 0,
+        max_locals=max_locals(task) if grouped else 0,
+        between=tuple(int(i) for i in np.flatnonzero(~within(data))) if grouped else (),
         features=varying,
         scale=tuple(float(s) for s in spread),
     )
@@ -127,6 +133,7 @@ def open_search(task: Task, problem: Problem, streams: Streams, config: RunConfi
         evaluator,
         config.search,
         problem.exact,
+        Description(grammar, problem.metric, samples[-1].n_rows, task.max_constants, problem.noise),
         proposals=BackgroundSeeder(seeder, paced=config.evaluations is not None),
         grafter=Grafter(streams.sample, sample, grammar, problem.metric),
         grow=evaluator.grow,

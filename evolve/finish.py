@@ -28,7 +28,7 @@ class Problem:
     """What finishing a law needs to know: the rows, the folds, the metric and when a law is exact.
 
     `everything` are all usable rows; laws are judged and polished on `data`, the same or a sample of them, which the
-    folds divide.
+    folds divide. `noise` is the loss that the true law leaves at least, where the rows tell (`fitness.noise`).
     """
 
     everything: Dataset
@@ -36,6 +36,7 @@ class Problem:
     folds: Folds
     metric: str
     exact: float
+    noise: float = 0.0
     priors: tuple[float, ...] = ()
     threads: int = 1
 
@@ -60,9 +61,7 @@ def snap_constants(program: Program, loss: float, problem: Problem) -> tuple[Pro
     reference = _held_out([program], problem)[0]
     snapped: set[int] = set()
     for _ in range(_MOST_SNAP_ROUNDS):
-        trials = [
-            (i, _with_fixed(program, snapped | {i}, i, v)) for i, v in _candidates(program, snapped, problem)
-        ]
+        trials = [(i, _with_fixed(program, snapped | {i}, i, v)) for i, v in _candidates(program, snapped, problem)]
         step = _first_unnoticed(trials, loss, reference, problem)
         if step is None:
             break

@@ -19,8 +19,8 @@ from emit.latex import latex
 from emit.verify import Report, verify_contract
 from evolve import __version__
 from evolve.candidate import Candidate, Front
-from evolve.choose import Judged, description_length
 from evolve.config import RunConfig
+from evolve.description import Description
 from evolve.exact import exact_loss
 from evolve.first_law import constant_law
 from evolve.guarding import safe
@@ -69,11 +69,10 @@ class Publisher:
 
     def _interim(self, front: Front, grammar: Grammar) -> tuple[Program, float] | None:
         """The law of the front of lowest description length, guarded, and its loss."""
-        n = self.task.dataset.n_rows
-        judged = [Judged(c, max(c.loss, 1e-300), np.zeros(n)) for c in front.pareto()]
-        best = min(judged, key=lambda j: description_length(j, self.metric, grammar, self.task.max_constants))
-        program = safe(best.candidate.program, best.candidate.loss <= self._exact, self.task)
-        return None if program is None else (program, best.candidate.loss)
+        description = Description(grammar, self.metric, self.task.dataset.n_rows, self.task.max_constants)
+        best = min(front.pareto(), key=lambda c: description.of(c.program, c.loss))
+        program = safe(best.program, best.loss <= self._exact, self.task)
+        return None if program is None else (program, best.loss)
 
     def conclude(self, laws: Iterable[Settled], reason: str, evaluations: int, elapsed: float) -> Result:
         """Publish the first law that verifies, at worst the constant; then the front, the result and the report."""
@@ -167,7 +166,12 @@ def _front_rows(
 ) -> list[FrontLaw]:
     return [
         FrontLaw.of(
-            number, c.program, task.identifiers, c.complexity, c.loss, cv_loss=cv.get(id(c), float("nan")),
+            number,
+            c.program,
+            task.identifiers,
+            c.complexity,
+            c.loss,
+            cv_loss=cv.get(id(c), float("nan")),
             chosen=c is chosen,
         )
         for number, c in enumerate(front, 1)

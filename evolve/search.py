@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evolve.candidate import Candidate, Front
 from evolve.compiling import VARIATION, precompiler
 from evolve.config import SearchConfig
+from evolve.description import Description
 from evolve.graft import Grafter
 from evolve.islands import Island
 from evolve.refine import neighbours
@@ -30,6 +32,7 @@ from operators.program import Program, ProgramBatch, apply, constant, variable
 _DEEP = 30  # descent steps for a law of the front and its neighbours
 _REFINED_PER_GENERATION = 4
 _MIGRANTS = 8
+_WORTH = 1.0  # nats that a law of the front must save to count as progress
 _PROPOSALS_PER_GENERATION = 200
 _PLAIN = {"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "min", "max", "abs"}
 
@@ -59,11 +62,11 @@ class State:
 class Search:
     """One search of one grammar on one evaluator.
 
-    `proposals` brings programs found by other means than variation; they are scored as they come. `starts` are
-    known laws to begin with. `grafter` extends the laws that enter the front. `grow` gives the evaluator more rows,
-    if it has any, when the front has settled on those it uses. `resolution` refuses oscillations too fast for the
-    rows. Without a budget of evaluations the search runs until
-    its law is exact or the front has settled; the caller may stop at any generation.
+    `description` says which laws pay for their length. `proposals` brings programs found by other means than variation;
+    they are scored as they come. `starts` are known laws to begin with. `grafter` extends the laws that enter the front.
+    `grow` gives the evaluator more rows, if it has any, when the front has settled on those it uses. `resolution` refuses
+    oscillations too fast for the rows. Without a budget of evaluations the search runs until its law is exact or the front
+    has settled; the caller may stop at any generation.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class Search:
         evaluator: Evaluator,
         config: SearchConfig,
         exact: float,
+        description: Description,
         proposals: Proposals | None = None,
         starts: Sequence[Program] = (),
         grafter: Grafter | None = None,
@@ -84,6 +88,7 @@ class Search:
         self.config = config
         self.grammar = grammar
         self.exact = exact
+        self.description = description
         self.front = Front(config.front_depth)
         self._proposals = proposals
         self._starts = list(starts)
@@ -95,7 +100,9 @@ class Search:
         self._max_evaluations = max_evaluations
         self._refine: list[Candidate] = []
         self._refined: set[bytes] = set()
-        self._moved_at = 0  # evaluations when the front last moved
+        self._described: list[tuple[int, float]] = []  # C and nats of the laws of the front
+        self._paid = False  # did a law that pays for its length enter the front in this generation?
+        self._moved_at = 0  # evaluations when one last did
         self._generation = 0
         grammars = island_grammars(grammar, config.islands)
         self.islands = [
@@ -112,18 +119,17 @@ class Search:
         self._offer(self._deep([*self._starts, *trivial_laws(self.grammar)]), "start")
         precompiler().wait(VARIATION)
         while True:
-            version = self.front.version
+            self._paid = False
             for island in self.islands:
                 self._generation_of(island)
             self._propose()
             self._refine_front()
             self._migrate()
             self._generation += 1
-            improved = self.front.version != version
-            if improved:
+            if self._paid:
                 self._moved_at = self.evaluator.evaluations
             reason = self._reason()
-            yield State(self._generation, self.evaluator.evaluations, self.front.pareto()[-1], improved, reason)
+            yield State(self._generation, self.evaluator.evaluations, self.front.pareto()[-1], self._paid, reason)
             if reason:
                 return
 
@@ -133,7 +139,7 @@ class Search:
         with self.timer.phase("evaluate"):
             scored = self._floored(island.toolbox.map(brood.batch))
         with self.timer.phase("tell"):
-            island.tell(scored, brood.age)
+            self._tell(island, scored, brood.age)
         self._offer(scored, "evolution")
 
     def _propose(self) -> None:
@@ -146,10 +152,10 @@ class Search:
             self._share(self._deep(programs), "proposal")
 
     def _refine_front(self) -> None:
-        """Try all neighbours of the laws that entered the front last, the best first."""
+        """Try all neighbours of the laws that entered the front last, those of least description first."""
         queue, self._refine = self._refine, []
         queue = [c for c in queue if c.program.shape_key not in self._refined]
-        queue.sort(key=lambda c: (c.loss, c.complexity))
+        queue.sort(key=lambda c: (self._nats(c), c.loss))
         programs: list[Program] = []
         for candidate in queue[:_REFINED_PER_GENERATION]:
             self._refined.add(candidate.program.shape_key)
@@ -169,7 +175,14 @@ class Search:
         island = self.islands[self._generation % len(self.islands)]
         if len(good) and island.scored is not None:
             with self.timer.phase("tell"):
-                island.tell(scored.take(good), np.zeros(len(good), dtype=np.int64))
+                self._tell(island, scored.take(good), np.zeros(len(good), dtype=np.int64))
+
+    def _tell(self, island: Island, scored: Scored, age: NDArray[np.int64]) -> None:
+        """Tell an island scores, those below the noise as if they were at it: there the shorter law is the better one."""
+        noisy = scored.loss > self.exact
+        island.tell(
+            replace(scored, loss=np.where(noisy, np.maximum(scored.loss, self.description.noise), scored.loss)), age
+        )
 
     def _offer(self, scored: Scored, origin: str) -> None:
         with self.timer.phase("front"):
@@ -179,12 +192,32 @@ class Search:
         """Let into the front what beats its bar, and remember it for refinement."""
         bars = {int(c): self.front.bar(int(c)) for c in np.unique(scored.complexity)}
         bar = np.array([bars[int(c)] for c in scored.complexity])
-        rows = np.flatnonzero((scored.loss < bar) & (scored.loss < BAD_LOSS))
+        rows = np.flatnonzero((scored.loss < bar) & (scored.loss < BAD_LOSS) & ~self._fits_noise(scored))
         rows = rows[np.lexsort((scored.loss[rows], scored.complexity[rows]))]
-        self._refine += self.front.update(
+        improved = self.front.update(
             Candidate(scored.batch[r], scored.loss[r], int(scored.complexity[r]), int(scored.signature[r]), origin)
             for r in rows
         )
+        if improved:
+            self._refine += improved
+            self._paid = self._paid or any(self._pays(c) for c in improved)
+            self._described = [(c.complexity, self._nats(c)) for c in self.front.pareto()]
+
+    def _fits_noise(self, scored: Scored) -> NDArray[np.bool_]:
+        """Inexact laws below the noise that are longer than the shortest law there, (P,)."""
+        noise = self.description.noise
+        enough = min((c.complexity for c in self.front.pareto() if c.loss <= noise), default=np.inf)
+        return (scored.loss <= noise) & (scored.loss > self.exact) & (scored.complexity > enough)
+
+    def _pays(self, candidate: Candidate) -> bool:
+        """Does a law that is new to the front save more nats than its length costs? Exact ones always do."""
+        if candidate.loss <= self.exact:
+            return True
+        shorter = [nats for c, nats in self._described if c <= candidate.complexity]
+        return not shorter or self._nats(candidate) < min(shorter) - _WORTH
+
+    def _nats(self, candidate: Candidate) -> float:
+        return self.description.of(candidate.program, candidate.loss)
 
     def _migrate(self) -> None:
         """Every `migrate_every` generations each island sees a few laws of the front."""
@@ -195,7 +228,7 @@ class Search:
             legal = [c for c in laws if island.grammar.is_legal(c.program)]
             if legal:
                 with self.timer.phase("migrate"):
-                    island.tell(self._as_scored(legal), np.zeros(len(legal), dtype=np.int64))
+                    self._tell(island, self._as_scored(legal), np.zeros(len(legal), dtype=np.int64))
 
     def _as_scored(self, candidates: Sequence[Candidate]) -> Scored:
         return Scored(
@@ -228,7 +261,7 @@ class Search:
             if island.scored is not None:
                 scored, age = self._floored(island.toolbox.map(island.scored.batch)), island.age
                 island.restart()
-                island.tell(scored, age)
+                self._tell(island, scored, age)
         self._moved_at = self.evaluator.evaluations
 
     def _deep(self, programs: Sequence[Program]) -> Scored:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from evolve.candidate import Candidate, Front
 from evolve.choose import Judged, choose, judge
 from evolve.config import RunConfig
+from evolve.description import Description
 from evolve.finish import Problem, finish
 from evolve.grouped.problem import GroupedProblem
 from evolve.grouped.settle import settle_grouped
@@ -34,11 +35,11 @@ def settle(task: Task, problem: Problem, front: Front, grammar: Grammar, config:
     if task.frontier is not None:
         yield from settle_scored(task, task.frontier, problem, judged, config.choose.snap)
         return
+    held_out = max((len(j.errors) for j in judged), default=0)
+    description = Description(grammar, problem.metric, held_out, task.max_constants, problem.noise)
     left = list(judged)
     while left:
-        pick = choose(
-            left, problem.metric, grammar, problem.exact, config.choose.standard_errors, task.max_constants
-        )
+        pick = choose(left, description, problem.exact, config.choose.standard_errors)
         left = [j for j in left if j is not pick]
         law = _finished(pick, task, problem, config)
         if law is not None:
@@ -46,7 +47,8 @@ def settle(task: Task, problem: Problem, front: Front, grammar: Grammar, config:
 
 
 def _finished(pick: Judged, task: Task, problem: Problem, config: RunConfig) -> Settled | None:
-    if safe(pick.candidate.program, pick.candidate.loss <= problem.exact, task) is None:  # finishing it would be in vain
+    exact = pick.candidate.loss <= problem.exact
+    if safe(pick.candidate.program, exact, task) is None:  # finishing it would be in vain
         return None
     program, loss = finish(pick.candidate.program, problem, config.choose.snap)
     law = safe(program, loss <= problem.exact, task)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from operators.covariate_kernels import scales_covariate
 from operators.primitives import BY_NAME, N_OPCODES, OPCODE
 from operators.program import Program, ProgramBatch
 from operators.vary_kernels import legal_rows
@@ -41,7 +42,8 @@ class Grammar:
     """The language of one task.
 
     `max_constants` bounds the FREE constants (fitted literals), `max_locals` the per-group slots. `bans` holds
-    (outer, inner) primitive names: inner may not stand anywhere below outer.
+    (outer, inner) primitive names: inner may not stand anywhere below outer. `between` are the features that are constant
+    within every group; a per-group parameter may not scale them.
     """
 
     n_features: int
@@ -51,6 +53,7 @@ class Grammar:
     max_complexity: int = 70
     max_constants: int = 8
     max_locals: int = 0
+    between: tuple[int, ...] = ()
     bans: tuple[tuple[str, str], ...] | None = None
     features: tuple[int, ...] | None = None
     scale: tuple[float, ...] = ()
@@ -83,10 +86,13 @@ class Grammar:
 
     def legal(self, batch: ProgramBatch) -> NDArray[np.bool_]:
         """is_legal for every row of a batch, (P,)."""
-        return legal_rows(
+        legal = legal_rows(
             batch.code, batch.arg, batch.length, self.table("ban"), self.table("allowed"),
             self.max_length, self.max_depth, self.max_constants, self.max_locals,
         )  # fmt: skip
+        if self.between and self.max_locals:
+            legal &= ~scales_covariate(batch.code, batch.arg, batch.length, self.table("between"))
+        return legal
 
 
 def _build_tables(grammar: Grammar) -> dict[str, Array]:
@@ -105,7 +111,7 @@ def _build_tables(grammar: Grammar) -> dict[str, Array]:
     allowed[:2] = True
     allowed[[OPCODE[n] for n in names]] = True
     out["allowed"] = allowed
+    out["between"] = np.isin(np.arange(grammar.n_features), grammar.between)
     out["features"] = np.array(grammar.allowed_features, dtype=np.int16)
     out["scale"] = np.array(grammar.scale or (1.0,) * grammar.n_features, dtype=np.float64)
     return out
-

@@ -23,13 +23,14 @@ VARIATION, SIMPLIFICATION = "variation", "simplification"
 
 
 def variation() -> None:
-    """What every generation needs: random programs, crossover, mutation, legality, form hashes and C."""
+    """What every generation needs: random programs, crossover, mutation, legality (of grouped laws too), form hashes and C."""
     grammar = Grammar(1, ALL_NAMES, max_length=40)
     rng = np.random.default_rng(0)
     batch = random_batch(rng, 2, grammar)
     batch = mutate(rng, crossover(rng, batch, batch, grammar), grammar)
     shape_hashes(batch.code, batch.arg, batch.value, batch.length)
     complexities(batch)
+    Grammar(1, ALL_NAMES, max_locals=1, between=(0,)).legal(batch)
     periodic_arguments(ProgramBatch.of([apply("sin", variable(0))]))
 
 

@@ -25,6 +25,7 @@ F64 = NDArray[np.float64]
 
 _FOLDS, _FOLDS_OF_MANY, _MANY = 8, 4, 24  # fewer folds of many clusters
 _ROWS_JUDGED = 4000  # about so many rows of thinned clusters decide between laws
+_ROWS_THAT_COUNT = 10  # of a judge window: rows of one cluster are not independent given the law
 _STEPS, _OUTER = 30, 15
 _MOST_WINDOWS = 24  # windows that the emitted code calibrates for each law
 _HOPELESS = 1e3  # a window that failed, in units of its scale
@@ -57,6 +58,12 @@ def judged_clusters(problem: GroupedProblem) -> GroupedData:
     return evenly(problem.thinned, _ROWS_JUDGED)
 
 
+def evidence(problem: GroupedProblem) -> float:
+    """The number of independent rows that the judge windows of all clusters amount to."""
+    windows = judged_clusters(problem).windows
+    return float(np.minimum(windows.stop - windows.cut, _ROWS_THAT_COUNT).sum()) / windows.kinds
+
+
 def fit_thinned(laws: Sequence[Program], problem: GroupedProblem) -> list[Program]:
     """Constants fitted on thinned clusters, locals at their medians."""
     assert problem.thinned is not None
@@ -72,9 +79,7 @@ def fit_whole(laws: Sequence[Program], problem: GroupedProblem) -> list[tuple[Pr
 def _fit(laws: Sequence[Program], data: GroupedData, threads: int) -> list[tuple[Program, float]]:
     batch = ProgramBatch.of(laws)
     found = Calibrator(data, threads).run(batch, 50, 30)
-    return [
-        (law.with_values(found.value[i, : len(law)]), float(found.loss[i])) for i, law in enumerate(laws)
-    ]
+    return [(law.with_values(found.value[i, : len(law)]), float(found.loss[i])) for i, law in enumerate(laws)]
 
 
 def emitted_errors(laws: Sequence[Program], task: Task, problem: GroupedProblem, seconds: float) -> F64:
@@ -88,9 +93,7 @@ def emitted_errors(laws: Sequence[Program], task: Task, problem: GroupedProblem,
     chosen = data.take(some)
     deadline = time.monotonic() + seconds
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(min(2, problem.threads)) as pool:
-        jobs = [
-            pool.submit(_one, law, k, Path(folder), task, chosen, deadline) for k, law in enumerate(laws)
-        ]
+        jobs = [pool.submit(_one, law, k, Path(folder), task, chosen, deadline) for k, law in enumerate(laws)]
         return np.array([job.result() for job in jobs])
 
 

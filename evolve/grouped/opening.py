@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from evolve.config import RunConfig
+from evolve.description import Description
+from evolve.grouped.judge import evidence
 from evolve.grouped.problem import GroupedProblem, sampled
 from evolve.grouped.scan import FormScan
 from evolve.grouped.starts import textbook
@@ -25,6 +27,7 @@ def open_grouped(
     varying = [int(f) for f in np.flatnonzero(within(problem.data))]
     search = Search(
         rng, grammar, evaluator, config.search, problem.exact,
+        Description(grammar, problem.metric, evidence(problem)),
         proposals=FormScan(Calibrator(sample, problem.threads), grammar, varying),
         starts=textbook(grammar, problem.data.X, varying),
         max_evaluations=config.evaluations,

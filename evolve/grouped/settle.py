@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from evolve.candidate import Candidate, Front
 from evolve.choose import Judged
 from evolve.config import RunConfig
-from evolve.grouped.judge import cross_validate, emitted_errors, fit_thinned, fit_whole, judged_clusters
+from evolve.description import Description
+from evolve.grouped.judge import cross_validate, emitted_errors, evidence, fit_thinned, fit_whole
 from evolve.grouped.plain import plain
 from evolve.grouped.problem import GroupedProblem
 from evolve.grouped.starts import textbook
@@ -32,7 +33,6 @@ _VARIED = (8, 3)  # the best of them, whose locals and constants are tried in si
 _EMITTED = 6  # the best of those, judged by the emitted code
 _SIMPLE = (1.0, 0.0, 2.0, 0.5, -1.0, 3.0, -2.0, 1.5)
 _NEUTRAL = (1.0, 0.0)  # what a factor or a term is where another local does its work
-_ROWS_THAT_COUNT = 10  # of a judge window: rows of one cluster are not independent given the law
 _PER_NODE = 0.3  # nats by which a longer textbook form is less likely than a shorter one
 _NO_WORSE = 0.25  # standard errors by which a simpler law may be worse
 
@@ -51,32 +51,27 @@ class _Ranked:
 
 
 class _Prices:
-    """What laws cost to write down, and how much evidence the judge windows hold."""
+    """What laws cost to write down where some forms are known from textbooks."""
 
     def __init__(self, problem: GroupedProblem, grammar: Grammar) -> None:
-        self._grammar = grammar
-        windows = judged_clusters(problem).windows
-        judged = np.minimum(windows.stop - windows.cut, _ROWS_THAT_COUNT)
-        self.rows = float(judged.sum()) / windows.kinds
-        self._power = 0.5 if problem.metric in ("mse", "r2") else 1.0
+        self._description = Description(grammar, problem.metric, evidence(problem))
         varying = [int(f) for f in np.flatnonzero(within(problem.data))]
         known = [simplify(law, grammar.primitives) for law in textbook(grammar, problem.data.X, varying)]
         self._known = {compact(law).shape_key for law in known if law is not None}
 
     def nats(self, law: Program) -> float:
         """-log of how likely a law is before any data: a textbook form, with a simple number for a constant, or any tree."""
-        form = self._grammar.code_length(law)
+        form = plain_form = self._description.grammar.code_length(law)
         textbook_form = float(np.log(len(self._known) or 1)) + _PER_NODE * len(law)
         if law.shape_key in self._known:
             form = min(form, textbook_form)
         elif any(_with_role(law, np.array([n]), FREE, 0.0).shape_key in self._known for n in _structural(law)):
             form = min(form, textbook_form + float(np.log(len(_SIMPLE))))
-        constant = 1.0 + 0.5 * float(np.log(self.rows + 1.0))
-        return form + constant * law.n_constants + len(law.local_slots)
+        return self._description.law(law) - plain_form + form
 
     def length(self, r: _Ranked) -> float:
         """Description length: the law, and the judged rows given the law."""
-        return self.rows * self._power * float(np.log(max(r.mean, 1e-300))) + r.nats
+        return self._description.errors(r.mean) + r.nats
 
 
 def settle_grouped(

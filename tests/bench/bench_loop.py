@@ -29,6 +29,7 @@ import pyoperon_search
 from profile_run import KERNELS
 
 from evolve.config import RunConfig, SearchConfig
+from evolve.description import Description
 from evolve.engine import Streams, open_search, pose
 from evolve.search import Search
 from fitness.evaluator import InProcessEvaluator
@@ -57,7 +58,8 @@ def bare(task: Task, seed: int, threads: int) -> Search:
     config = SearchConfig(population=POPULATION, islands=1, max_length=LENGTH, lm_iterations=STEPS, settle=False,
                           exact_patience=10**12)  # fmt: skip
     evaluator = InProcessEvaluator(task.dataset, "mse", threads)
-    return Search(np.random.default_rng(seed), grammar, evaluator, config, 0.0)
+    description = Description(grammar, "mse", task.dataset.n_rows)
+    return Search(np.random.default_rng(seed), grammar, evaluator, config, 0.0, description)
 
 
 def complete(task: Task, seed: int, threads: int) -> Search:

@@ -9,7 +9,8 @@ import pytest
 from deap import tools
 
 from evolve.candidate import Candidate, Front
-from evolve.choose import Judged, choose, description_length, judge
+from evolve.choose import Judged, choose, judge
+from evolve.description import Description
 from evolve.exact import exact_loss, quantum
 from evolve.islands import _distinct, _survivors
 from evolve.simple_numbers import simple_values
@@ -120,13 +121,16 @@ def _judged(texts: list[str], data: Dataset, metric: str = "rmse") -> list[Judge
     return judge(candidates, data, make_folds(np.random.default_rng(1), data, 5), metric)
 
 
+def described(judged: list[Judged], metric: str) -> Description:
+    return Description(Grammar(2, ALL_NAMES), metric, len(judged[0].errors), 8)
+
+
 def test_a_noisy_line_is_a_line() -> None:
     rng = np.random.default_rng(5)
     x = np.linspace(0.0, 4.0, 40)
     data = Dataset.of(np.array([x, x]), 2.0 * x + 1.0 + 0.1 * rng.standard_normal(40), ("x", "z"))
     judged = _judged(["1.0", "1.0*x + 1.0", "1.0*x + 1.0 + 0.1*square(x)", "1.0*x + 1.0 + 0.1*sin(5.0*x)"], data)
-    grammar = Grammar(2, ALL_NAMES)
-    assert choose(judged, "rmse", grammar, 1e-12, 1.0, 8) is judged[1]
+    assert choose(judged, described(judged, "rmse"), 1e-12, 1.0) is judged[1]
 
 
 def test_a_real_term_is_kept() -> None:
@@ -134,17 +138,22 @@ def test_a_real_term_is_kept() -> None:
     x = np.linspace(0.0, 4.0, 200)
     data = Dataset.of(np.array([x, x]), 2.0 * x + 0.5 * x**2 + 0.1 * rng.standard_normal(200), ("x", "z"))
     judged = _judged(["1.0*x", "1.0*x + 1.0*square(x)", "1.0*x + 1.0*square(x) + 0.1*cos(x)"], data)
-    assert choose(judged, "rmse", Grammar(2, ALL_NAMES), 1e-12, 1.0, 8) is judged[1]
+    assert choose(judged, described(judged, "rmse"), 1e-12, 1.0) is judged[1]
 
 
-def test_the_description_length_counts_error_and_program() -> None:
-    grammar = Grammar(2, ALL_NAMES)
-    short = Judged(candidate("x", 1.0, 0), 1.0, np.zeros(100))
-    long = Judged(candidate("x + z*sin(x)", 1.0, 9), 1.0, np.zeros(100))
-    good = Judged(candidate("x + z*sin(x)", 0.1, 9), 0.1, np.zeros(100))
-    lengths = [description_length(j, "rmse", grammar, None) for j in (short, long, good)]
-    assert lengths[2] < lengths[0] < lengths[1]
-    assert description_length(short, "r2", grammar, None) == pytest.approx(lengths[0])
+def test_the_description_counts_error_and_program() -> None:
+    short, long = law("x"), law("x + z*sin(x)")
+    rmse, r2 = (Description(Grammar(2, ALL_NAMES), m, 100) for m in ("rmse", "r2"))
+    assert rmse.of(long, 0.1) < rmse.of(short, 1.0) < rmse.of(long, 1.0)
+    assert rmse.of(short, 0.25) - rmse.of(short, 0.5) == pytest.approx(2.0 * (r2.of(short, 0.25) - r2.of(short, 0.5)))
+    capped = Description(Grammar(2, ALL_NAMES), "rmse", 100, cap=1)
+    assert capped.law(law("1.0*x + 1.0")) > rmse.law(law("1.0*x + 1.0"))
+    assert capped.law(law("1.0*x")) == rmse.law(law("1.0*x"))
+
+
+def test_below_the_noise_nothing_is_gained() -> None:
+    description = Description(Grammar(2, ALL_NAMES), "rmse", 100, noise=0.1)
+    assert description.errors(0.05) == description.errors(0.1) < description.errors(0.11)
 
 
 def test_rounding_and_exactness() -> None:
@@ -212,5 +221,5 @@ def test_many_rows_do_not_outvote_folds_that_disagree():
     short = Judged(candidate("x", 1.0, 0), 1.0, errors, np.array([1.0, 1.0, 1.0]))
     long = Judged(candidate("x + z*sin(x)", 0.9, 9), 0.95, errors - 0.05, np.array([0.7, 1.15, 1.0]))
     sure = Judged(candidate("x + z*sin(x)", 0.9, 9), 0.95, errors - 0.05, np.array([0.95, 0.94, 0.96]))
-    assert choose([short, long], "mse", Grammar(2, ALL_NAMES), 0.0, 1.0, None) is short
-    assert choose([short, sure], "mse", Grammar(2, ALL_NAMES), 0.0, 1.0, None) is sure
+    assert choose([short, long], described([short], "mse"), 0.0, 1.0) is short
+    assert choose([short, sure], described([short], "mse"), 0.0, 1.0) is sure
