@@ -6,6 +6,7 @@ Each is the case's own data with a budget in evaluations, so that the outcome de
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,9 +20,9 @@ from evolve.prediction import load_module
 BUDGET = "10000"
 
 
-def law_of(task: Any, out: Path) -> ModuleType:
+def law_of(task: Any, out: Path, budget: str = BUDGET) -> ModuleType:
     """best.py of a run on a case that has to end well."""
-    assert main(["run", str(task.folder), "--seed", "0", "--evaluations", BUDGET, "--out", str(out)]) == 0
+    assert main(["run", str(task.folder), "--seed", "0", "--evaluations", budget, "--out", str(out)]) == 0
     return load_module(out / "best.py")
 
 
@@ -31,7 +32,9 @@ def rows(law: ModuleType, columns: dict[str, Any]) -> np.ndarray:
 
 def misses(law: ModuleType, task: Any) -> float:
     """rmse from the truth in units of the truth's spread, on the case's clean rows."""
-    c = {name: np.asarray(values) if name == "n" else np.asarray(values, float) for name, values in task.columns.items()}
+    c = {
+        name: np.asarray(values) if name == "n" else np.asarray(values, float) for name, values in task.columns.items()
+    }
     truth = eval(task.right["truth"], {"np": np, "c": c})  # an expression of the case file
     return float(np.sqrt(np.mean((law.predict(rows(law, task.columns)) - truth) ** 2)) / np.std(truth))
 
@@ -115,5 +118,22 @@ def test_an_exact_law_of_a_table_keeps_its_pole(tmp_path):
     x, y = np.random.default_rng(4).uniform(-1.5, 1.5, (2, 200))
     table = tmp_path / "cot.csv"
     np.savetxt(table, np.column_stack([np.cos(x) / np.tan(y), x, y]), delimiter=",", header="z,x,y", comments="")
-    assert main(["run", str(table), "--target", "z", "--seed", "0", "--evaluations", BUDGET, "--out", str(tmp_path / "o")]) == 0
+    assert (
+        main(["run", str(table), "--target", "z", "--seed", "0", "--evaluations", BUDGET, "--out", str(tmp_path / "o")])
+        == 0
+    )
     assert "max(" not in (tmp_path / "o" / "best.py").read_text()
+
+
+def test_curves_of_very_different_size_are_calibrated_from_one_start(case, tmp_path):
+    """SR-45, grouped: one logistic curve for plants of 1.2 and of 40, which descent from ones does not find."""
+    task = case("SR-45", "grouped logistic")
+    law = law_of(task, tmp_path / "out", "2000")
+    group, y = np.asarray(task.columns["group_id"]), np.asarray(task.columns["y"])
+    X = rows(law, task.columns)
+    for g in np.unique(group):
+        began = time.monotonic()
+        local = law.fit(X[group == g], y[group == g])
+        assert time.monotonic() - began < 10.0
+        error = law.predict(X[group == g], **local) - y[group == g]
+        assert np.sqrt(np.mean(error**2)) < 1e-3 * np.sqrt(np.mean(y[group == g] ** 2))
