@@ -171,9 +171,7 @@ class RayEvaluator:
         return False
 
 
-def open_ray(
-    make: MakeEvaluator, local: LoadableEvaluator, data: Dataset, workers: int, say: Say
-) -> LoadableEvaluator:
+def open_ray(make: MakeEvaluator, local: LoadableEvaluator, data: Dataset, workers: int, say: Say) -> LoadableEvaluator:
     """An evaluator with `workers` processes, or `local` and one line that says why there are none.
 
     `make` builds, in each worker, the evaluator that scores there; it must be picklable.

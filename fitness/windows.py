@@ -60,9 +60,7 @@ class Windows:
 
     def thinned(self, most: int) -> Windows:
         """At most about `most` rows in each part of a window, evenly spread along it."""
-        return self._cut_down(
-            np.arange(self.n_groups), lambda first, last: _even(first, last, most)
-        )
+        return self._cut_down(np.arange(self.n_groups), lambda first, last: _even(first, last, most))
 
     def _cut_down(self, chosen: I64, pick) -> Windows:  # type: ignore[no-untyped-def]
         rows, start, cut, stop, at = [], [], [], [], 0

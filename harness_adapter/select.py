@@ -156,9 +156,7 @@ def _look(X: F64, y: F64, kept: Sequence[str], target: str, said: _Said) -> None
         said.notes.append(f"the same value in every row: {', '.join(map(repr, constant))}")
 
 
-def _grouped(
-    groups: Groups | None, used: NDArray[np.bool_], said: _Said
-) -> tuple[NDArray[np.int64] | None, Labels]:
+def _grouped(groups: Groups | None, used: NDArray[np.bool_], said: _Said) -> tuple[NDArray[np.int64] | None, Labels]:
     if groups is None:
         return None, ()
     index = groups.index[used]

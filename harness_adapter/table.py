@@ -35,9 +35,7 @@ def read_table(path: Path, options: ReadOptions | None = None) -> Task:
     return _task(path, chosen, target, metric, said, tuple(notes))
 
 
-def _task(
-    path: Path, chosen: Selection, target: str, metric: str, said: ReadOptions, notes: tuple[str, ...]
-) -> Task:
+def _task(path: Path, chosen: Selection, target: str, metric: str, said: ReadOptions, notes: tuple[str, ...]) -> Task:
     grouped = said.group is not None
     names = identifiers(chosen.inputs)
     return Task(

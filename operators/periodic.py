@@ -35,6 +35,10 @@ def _collect(code, arg, value, length, to_code, to_arg, to_value, to_length, own
             start[i] = first
             if op in (_SIN, _COS, _TAN):
                 n = i - first
-                to_code[row, :n], to_arg[row, :n], to_value[row, :n] = code[p, first:i], arg[p, first:i], value[p, first:i]
+                to_code[row, :n], to_arg[row, :n], to_value[row, :n] = (
+                    code[p, first:i],
+                    arg[p, first:i],
+                    value[p, first:i],
+                )
                 to_length[row], owner[row] = n, p
                 row += 1

@@ -67,9 +67,7 @@ def forms(functions: list[Program], grammar: Grammar) -> Iterator[Program]:
         yield from legal(apply("add", apply("mul", a, g), apply("mul", b, h)) for g, h in pairs)
     if locals_ >= 3:
         pairs = combinations(functions, 2)
-        yield from legal(
-            apply("add", a, apply("add", apply("mul", b, g), apply("mul", c, h))) for g, h in pairs
-        )
+        yield from legal(apply("add", a, apply("add", apply("mul", b, g), apply("mul", c, h))) for g, h in pairs)
 
 
 def small_functions(grammar: Grammar, X: F64, varying: list[int]) -> list[Program]:

@@ -44,9 +44,7 @@ def linear_slots(program: Program) -> tuple[int, ...]:
 
 def module(program: Program, task: Task, metric: str, notes: Sequence[str]) -> str:
     """The text of best.py. The program's slots are compact; raises NotExpressible as `render_grouped` does."""
-    locals_ = tuple(
-        Local(name, start) for name, start in zip(local_names(program), starts(program), strict=True)
-    )
+    locals_ = tuple(Local(name, start) for name, start in zip(local_names(program), starts(program), strict=True))
     law = GroupedLaw(
         program, task.inputs, task.identifiers, task.target, tuple(notes), locals=locals_,
         linear=linear_slots(program), metric=metric,

@@ -113,7 +113,9 @@ class Attack:
         """The problems of the target divided by an exponential factor that leaves something smooth."""
         leaves = self.whole.leaves
         found = envelopes(self.problem, self.builder, self.meter)
-        return [self._divided(e.write(leaves, self.builder), e.values(self.whole.values), "envelope of ") for e in found]
+        return [
+            self._divided(e.write(leaves, self.builder), e.values(self.whole.values), "envelope of ") for e in found
+        ]
 
     def _divided(self, factor: Program, values: F64, label: str) -> Attack:
         return Attack(self.whole.divided_by(factor, values, label, self.builder), self.context)
@@ -134,7 +136,10 @@ class Attack:
                 if len(together) == 1:
                     m = together[0].modulator
                     values, factor = (modulators[m], [factors[m]]) if m >= 0 else (np.ones_like(t.z), [])
-                    laws = [(partial(_scaled_wave, self.builder, f, values, factor, t), f"wave, {t.label}") for f in functions[0]]
+                    laws = [
+                        (partial(_scaled_wave, self.builder, f, values, factor, t), f"wave, {t.label}")
+                        for f in functions[0]
+                    ]
                     yield self._told(laws, 30)
                 yield from self._waved([f[0] for f in functions])
             for wave in {w.terms: w for (w, *_) in found}.values():

@@ -127,4 +127,3 @@ class _Fit:
         Q = np.linalg.qr(A / np.maximum(np.linalg.norm(A, axis=0), _SMALLEST_FACTOR))[0]
         out: F64 = b - Q @ (Q.T @ b)
         return out
-

@@ -60,7 +60,9 @@ class _Growth:
         waves = join(waves, self.applied(self.cheapest(join(first, squares, shifted, monomials), n // 30)))
         outer = join(waves, wave_squares, ratios)
         self.table.factors = join(small, shifted, monomials)
-        self.table.phases = join(leaves, powers[2], powers[3], roots, products, sums, squares, self.unary("sqrt", squares))
+        self.table.phases = join(
+            leaves, powers[2], powers[3], roots, products, sums, squares, self.unary("sqrt", squares)
+        )
         self.products(self.cheapest(join(small, sums), n // 30), outer, n // 4)
         self.products(outer, outer, n // 8)
         self.products(self.cheapest(monomials, n // 60), outer, n // 8)

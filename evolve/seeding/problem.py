@@ -45,9 +45,7 @@ class Problem:
         """The problem of z / factor (values: the factor's on all rows); where the factor is 0 a row has no weight."""
         t = self.target
         size = np.where(values == 0.0, 1.0, values)
-        target = Target(
-            t.z / size, t.w * np.abs(values), lambda u: t.rebuild(builder.product([u, factor])), t.label
-        )
+        target = Target(t.z / size, t.w * np.abs(values), lambda u: t.rebuild(builder.product([u, factor])), t.label)
         return Problem(self.leaves, self.values, target, f"{self.label} {label}")
 
     def with_leaf(self, program: Program, values: F64, label: str) -> Problem:

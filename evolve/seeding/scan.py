@@ -16,6 +16,7 @@ from operators.program import FREE, Program, constant
 
 F64 = NDArray[np.float64]
 
+
 @dataclass(frozen=True, eq=False)
 class Inner:
     """A column with inner constants: its values (rows,) and how to spell it."""
@@ -95,7 +96,7 @@ def _bells(p: Program, u: F64, b: Builder) -> Iterator[Inner]:
             yield Inner(
                 np.exp(-((rate * (u - c)) ** 2)),
                 lambda c=c, r=rate: b.call(
-                    "exp", b.scaled(-float(r) ** 2, b.call("square", b.linear([1.0], [p], float(-c))))
+                    "exp", b.scaled(-(float(r) ** 2), b.call("square", b.linear([1.0], [p], float(-c))))
                 ),
                 "bell",
             )

@@ -123,7 +123,15 @@ def main() -> None:
     parser.add_argument("--tasks", type=Path, nargs="*", default=[])
     options = parser.parse_args()
     table = Table(title=f"wall time a cluster, median of {ROUNDS} rounds; load {os.getloadavg()[0]:.1f}")
-    for column in ("form", "kernel us", "2 threads us", "curve_fit us", "ratio", "ratio, 2 threads", "excess of squared error"):
+    for column in (
+        "form",
+        "kernel us",
+        "2 threads us",
+        "curve_fit us",
+        "ratio",
+        "ratio, 2 threads",
+        "excess of squared error",
+    ):
         table.add_column(column, justify="right")
     for name in FORMS:
         single, double, loop, excess = compare(name, options.clusters, options.rows, options.repeats)

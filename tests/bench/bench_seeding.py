@@ -71,7 +71,9 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", default=",".join(SETS), help="with commas")
     parser.add_argument("--problems", default="", help="names with commas; all problems without it")
-    parser.add_argument("--noise", action="store_true", help="1%% noise on the training target (not frontier, strogatz)")
+    parser.add_argument(
+        "--noise", action="store_true", help="1%% noise on the training target (not frontier, strogatz)"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--units", type=int, default=200_000, help="work units of a problem")
     parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared", help="the material")
@@ -152,7 +154,9 @@ def show(console: Console, name: str, rows: list[Row], given: argparse.Namespace
         )  # fmt: skip
     console.print(table)
     solved = sum(row.solved for row in rows)
-    console.print(f"{solved} of {len(rows)} found, {sum(row.exact for row in rows)} exactly; {sum(r.total for r in rows):.0f} s\n")
+    console.print(
+        f"{solved} of {len(rows)} found, {sum(row.exact for row in rows)} exactly; {sum(r.total for r in rows):.0f} s\n"
+    )
 
 
 if __name__ == "__main__":

@@ -157,7 +157,13 @@ def _prove(law: str, names: list[str], truth: str, truth_names: tuple[str, ...],
     words: dict[str, Any] = {w: getattr(sympy, w) for w in ("exp", "sqrt", "sin", "cos", "tan", "log", "tanh", "sinh")}
     words |= {"cosh": sympy.cosh, "asin": sympy.asin, "arcsin": sympy.asin, "acos": sympy.acos, "atan": sympy.atan}
     words |= {"abs": sympy.Abs, "min": sympy.Min, "max": sympy.Max, "pow": sympy.Pow, "pi": sympy.pi}
-    words |= {"square": lambda a: a**2, "cube": lambda a: a**3, "inv": lambda a: 1 / a, "neg": lambda a: -a, "fixed": lambda a: a}
+    words |= {
+        "square": lambda a: a**2,
+        "cube": lambda a: a**3,
+        "inv": lambda a: 1 / a,
+        "neg": lambda a: -a,
+        "fixed": lambda a: a,
+    }
     found = eval(law, dict(words), dict(zip(names, symbols, strict=True)))
     right = eval(truth, dict(words), dict(zip(truth_names, symbols, strict=True)))
     exact = [sympy.nsimplify(e, [sympy.pi], tolerance=1e-7) for e in (found, right)]

@@ -29,7 +29,9 @@ def test_no_law_scores_higher_than_the_first(c_ref: int) -> None:
     rng = np.random.default_rng(c_ref)
     laws = [judged(float(rng.uniform(0.0, 3.0)), int(rng.integers(1, 60))) for _ in range(50)]
     scores = [frontier_score(j.cv_loss, j.candidate.complexity, reference)[1] for j in laws]
-    assert frontier_score(best(laws, reference).cv_loss, best(laws, reference).candidate.complexity, reference)[1] == max(scores)
+    assert frontier_score(best(laws, reference).cv_loss, best(laws, reference).candidate.complexity, reference)[
+        1
+    ] == max(scores)
 
 
 def test_an_exact_law_beats_a_shorter_one_where_c_costs_nothing() -> None:

@@ -203,9 +203,7 @@ def test_the_harness_scores_in_its_own_process(bench: Callable[[str], tuple[Task
         ("import time; time.sleep(60)", "did not finish"),
     ],
 )
-def test_scoring_that_is_not_possible(
-    bench: Callable[[str], tuple[Task, Path, Path]], scorer: str, words: str
-) -> None:
+def test_scoring_that_is_not_possible(bench: Callable[[str], tuple[Task, Path, Path]], scorer: str, words: str) -> None:
     task, best, harness = bench(scorer)
     with pytest.raises(InputError, match=words):
         score(task, best, harness, timeout=2.0 if "sleep" in scorer else None)

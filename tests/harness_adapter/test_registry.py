@@ -14,7 +14,7 @@ from harness_adapter.registry import find_harness, metric_registry, probes
 from operators.errors import InputError
 
 # A registry as another author would write it; {sabotage} may spoil it.
-HARNESS = '''
+HARNESS = """
 import numpy as np
 import neighbour
 def rel(t, p):
@@ -38,7 +38,7 @@ def metrics(y_true, y_pred):
     m = np.isfinite(y_true) & np.isfinite(y_pred)
     t, p = y_true[m], y_pred[m]
     return {n: s["fn"](t, p) if m.any() else None for n, s in METRICS.items()} | {"n_finite": len(t)}
-'''
+"""
 
 
 @pytest.fixture

@@ -84,7 +84,9 @@ def test_canonical_spelling(text: str, canonical: str) -> None:
 
 def test_literals_say_their_role() -> None:
     program = parse("2*x + 2.0*y + 1/3", NAMES)
-    numbers = [(float(v), int(a)) for c, a, v in zip(program.code, program.arg, program.value, strict=True) if c == CONST]
+    numbers = [
+        (float(v), int(a)) for c, a, v in zip(program.code, program.arg, program.value, strict=True) if c == CONST
+    ]
     assert numbers == [(2.0, FIXED), (2.0, FREE), (1 / 3, FIXED)]
     assert parse("pi", NAMES) == constant(math.pi, FIXED)
 

@@ -28,7 +28,9 @@ CONFIG = RunConfig(seed=1, threads=1, evaluations=1000)
 def clusters(groups: int, rows: int) -> GroupedData:
     group = np.repeat(np.arange(groups), rows)
     x = np.tile(np.linspace(1.0, 5.0, rows), groups)
-    return GroupedData.of(cut_windows(Dataset.of(x[None], x * (1.0 + group), ("x",), group=group), [Cut(SORTED, 0)]), "rmse")
+    return GroupedData.of(
+        cut_windows(Dataset.of(x[None], x * (1.0 + group), ("x",), group=group), [Cut(SORTED, 0)]), "rmse"
+    )
 
 
 def test_some_of_many_clusters_stand_for_all():

@@ -29,7 +29,11 @@ def found(law: Law, k: int, low: float = -2.0, high: float = 2.0) -> tuple[Probl
 @pytest.mark.parametrize(
     ("law", "k", "factor"),
     [
-        (lambda x: (x[0] ** 3 - x[1] + 2.0) * np.exp(-x[0] ** 2 - x[1] ** 2), 2, lambda x: np.exp(-x[0] ** 2 - x[1] ** 2)),
+        (
+            lambda x: (x[0] ** 3 - x[1] + 2.0) * np.exp(-(x[0] ** 2) - x[1] ** 2),
+            2,
+            lambda x: np.exp(-(x[0] ** 2) - x[1] ** 2),
+        ),
         (lambda x: np.sin(x[0]) * np.exp(-1.5 * x[0] ** 2), 1, lambda x: np.exp(-1.5 * x[0] ** 2)),
         (lambda x: (x[0] ** 2 + x[1]) * np.exp(2.5 * x[0] + 1.5 * x[1]), 2, lambda x: np.exp(2.5 * x[0] + 1.5 * x[1])),
     ],
