@@ -1,15 +1,20 @@
-"""The pictures of the report, as PNG bytes. Drawn with matplotlib's Agg canvas: no display, no global state."""
+"""The pictures of the report, as PNG bytes. Drawn with matplotlib's Agg canvas: no display, no global state.
+
+matplotlib is imported for the first picture, not before a search that may be over by then.
+"""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 F64 = NDArray[np.float64]
 
@@ -56,8 +61,7 @@ def small_multiples(panels: Sequence[tuple[str, F64, F64, F64]], x: str, y: str)
     """One panel a cluster: (title, x, measured, predicted), x ascending; all share the axes' names."""
     columns = min(5, len(panels))
     lines = -(-len(panels) // columns)
-    figure = Figure(figsize=(2.1 * columns, 1.7 * lines + 0.3), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = _figure(2.1 * columns, 1.7 * lines + 0.3)
     for k, (title, position, measured, predicted) in enumerate(panels):
         axes = figure.add_subplot(lines, columns, k + 1)
         axes.plot(position, measured, ".", color=_BLUE, markersize=_size(len(position)) / 1.6)
@@ -70,9 +74,18 @@ def small_multiples(panels: Sequence[tuple[str, F64, F64, F64]], x: str, y: str)
     return _png(figure)
 
 
-def _canvas(x: str, y: str) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(5.2, 3.5), layout="constrained")
+def _figure(width: float, height: float) -> Figure:
+    """An empty figure on an Agg canvas; width and height in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
+    return figure
+
+
+def _canvas(x: str, y: str) -> tuple[Figure, Axes]:
+    figure = _figure(5.2, 3.5)
     axes = figure.add_subplot()
     axes.set_xlabel(_literal(x))
     axes.set_ylabel(_literal(y))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy  # its subpackages load when they are used
 from numpy.typing import NDArray
-from scipy import optimize
 
 from fitness.constants import evaluate, fit, fitting_weights
 from fitness.data import Dataset
@@ -115,7 +115,7 @@ def simplex(program: Program, loss: float, data: Dataset, metric: str) -> Found:
         return program, loss
     start = model.start
     scale = np.where(start != 0.0, np.abs(start), 1.0)
-    found = optimize.minimize(
+    found = scipy.optimize.minimize(
         lambda z: _loss(model.at(z * scale), data, metric),
         start / scale,
         method="Nelder-Mead",

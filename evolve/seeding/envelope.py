@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its subpackages load when they are used
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 from evolve.seeding.build import Builder
 from evolve.seeding.images import Target
@@ -106,7 +106,7 @@ class _Fit:
 
         found = []
         for start in _STARTS:
-            result = least_squares(residual, -start * shape, method="lm", max_nfev=_STEPS * len(unit))
+            result = scipy.optimize.least_squares(residual, -start * shape, method="lm", max_nfev=_STEPS * len(unit))
             found.append(Envelope(exponents, result.x * unit, float(np.sqrt(2.0 * result.cost / len(result.fun)))))
         return min(found, key=lambda e: e.left)
 

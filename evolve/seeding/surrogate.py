@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # its subpackages load when they are used
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import minimize
 
 F64 = NDArray[np.float64]
 
@@ -77,7 +76,7 @@ def _optimised(U: F64, t: F64, noise: F64, theta: F64, iterations: int) -> F64:
     squares = (U[:, :, None] - U[:, None, :]) ** 2
     bounds = [_LOG_LENGTHS] * len(U) + [_LOG_NUGGET]
     base = _LINEAR * (1.0 + U.T @ U)
-    done = minimize(
+    done = scipy.optimize.minimize(
         _deviance,
         theta,
         (squares, base, t, noise),
@@ -98,15 +97,15 @@ def _deviance(theta: F64, squares: F64, base: F64, t: F64, noise: F64) -> tuple[
     K = base + smooth
     K[np.diag_indices_from(K)] += nugget + 1e-10
     try:
-        factor = cho_factor(K, lower=True, check_finite=False)
+        factor = scipy.linalg.cho_factor(K, lower=True, check_finite=False)
     except np.linalg.LinAlgError:
         return 1e10, np.zeros_like(theta)
-    alpha = cho_solve(factor, t, check_finite=False)
+    alpha = scipy.linalg.cho_solve(factor, t, check_finite=False)
     n, q = len(t), float(t @ alpha)
     if not q > 0.0:  # nothing to describe
         return 1e10, np.zeros_like(theta)
     value = n * np.log(q / n) + 2.0 * float(np.sum(np.log(np.diag(factor[0]))))
-    inner = cho_solve(factor, np.eye(n), check_finite=False) - np.outer(alpha, alpha) * (n / q)
+    inner = scipy.linalg.cho_solve(factor, np.eye(n), check_finite=False) - np.outer(alpha, alpha) * (n / q)
     gradient = np.einsum("ij,kij->k", inner * smooth, squares) * inverse
     return value, np.append(gradient, float(np.sum(np.diag(inner) * nugget)))
 
@@ -118,10 +117,10 @@ def _solved(U: F64, t: F64, noise: F64, theta: F64, w: F64, slopes: F64) -> Surr
     K = smooth[fitted] + _LINEAR * (1.0 + U[:, fitted].T @ U[:, fitted])
     K[np.diag_indices_from(K)] += np.exp(theta[-1]) * noise[fitted] + 1e-10
     try:
-        factor = cho_factor(K, lower=True, check_finite=False)
+        factor = scipy.linalg.cho_factor(K, lower=True, check_finite=False)
     except np.linalg.LinAlgError:
         return None
-    Ki = cho_solve(factor, np.eye(len(K)), check_finite=False)
+    Ki = scipy.linalg.cho_solve(factor, np.eye(len(K)), check_finite=False)
     alpha = Ki @ t[fitted]
     loo = float(np.sqrt(np.mean((w[fitted] * alpha / np.diag(Ki)) ** 2)))
     pulled = smooth @ (alpha * U[:, fitted]).T  # (rows, k)
