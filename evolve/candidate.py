@@ -31,6 +31,11 @@ class Candidate:
         self.origin = origin
         self.fitness = LossAndComplexity((self.loss, float(self.complexity)))
 
+    @property
+    def parameters(self) -> int:
+        """Numbers fitted to the data: constants of all rows, and locals of each cluster."""
+        return self.program.n_constants + len(self.program.local_slots)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Candidate) and self.program == other.program
 
@@ -42,39 +47,41 @@ class Candidate:
 
 
 class Front(tools.HallOfFame):  # type: ignore[misc]
-    """The best few candidates at every complexity, in order of C; `pareto` is the front of loss against C.
+    """The best few candidates of every complexity and number of parameters; `pareto` is the front of loss against C.
 
-    More than the front itself is kept (`depth` laws a level, different by value), because the law that fits the
-    training rows best at its length is not always the one that predicts best.
+    More than the front itself is kept (`depth` laws a level, different by form and value), because the law that fits the
+    training rows best at its length is not always the one that predicts best: ``0.0021*G**2*H`` is as long as
+    ``0.0025*G**1.94*H`` and never fits better, yet it is the one to believe.
     """
 
     def __init__(self, depth: int = 3) -> None:
         super().__init__(None)
         self.depth = depth
-        self._levels: dict[int, list[Candidate]] = {}
-        self.version = 0
+        self._levels: dict[tuple[int, int], list[Candidate]] = {}  # by C and parameters
 
-    def bar(self, complexity: int) -> float:
-        """The loss a new candidate of this complexity has to beat to be kept."""
-        level = self._levels.get(int(complexity), [])
+    def bar(self, complexity: int, parameters: int) -> float:
+        """The loss a new candidate of this complexity and number of parameters has to beat to be kept."""
+        level = self._levels.get((complexity, parameters), [])
         return level[-1].loss if len(level) >= self.depth else float("inf")
 
     def update(self, population: Iterable[Candidate]) -> list[Candidate]:
-        """Offer candidates; returns those that improved the front proper (best loss up to their complexity)."""
+        """Offer candidates; returns those that none of at most their complexity and parameters equals in loss."""
         improved = []
         for candidate in population:
-            if candidate.loss < self.bar(candidate.complexity) and self._insert(candidate):
+            if candidate.loss < self.bar(candidate.complexity, candidate.parameters) and self._insert(candidate):
                 improved.append(candidate)
         self.items = [c for level in sorted(self._levels) for c in self._levels[level]]
         self.keys = [c.fitness for c in self.items]
         return improved
 
     def _insert(self, candidate: Candidate) -> bool:
-        best_so_far = min(
-            (level[0].loss for c, level in self._levels.items() if c <= candidate.complexity), default=float("inf")
-        )
-        level = self._levels.setdefault(candidate.complexity, [])
-        twin = next((k for k, other in enumerate(level) if other.signature == candidate.signature), None)
+        own = candidate.complexity, candidate.parameters
+        simpler = [kept for c, kept in self._levels.items() if c[0] <= own[0] and c[1] <= own[1] and c != own]
+        if any(other.signature == candidate.signature for kept in simpler for other in kept):
+            return False
+        level = self._levels.setdefault(own, [])
+        best_so_far = min((kept[0].loss for kept in (*simpler, level) if kept), default=float("inf"))
+        twin = next((k for k, other in enumerate(level) if _same(other, candidate)), None)
         if twin is not None:
             if level[twin].loss <= candidate.loss:
                 return False
@@ -83,14 +90,17 @@ class Front(tools.HallOfFame):  # type: ignore[misc]
         level.sort(key=lambda c: c.loss)
         del level[self.depth :]
         better = candidate.loss < best_so_far * (1.0 - 1e-9)
-        self.version += better
         return better
 
     def pareto(self) -> list[Candidate]:
         """The candidates no other beats in both loss and complexity, by rising C."""
         out: list[Candidate] = []
-        for level in sorted(self._levels):
-            best = self._levels[level][0]
+        for best in sorted((level[0] for level in self._levels.values()), key=lambda c: (c.complexity, c.loss)):
             if not out or best.loss < out[-1].loss:
                 out.append(best)
         return out
+
+
+def _same(one: Candidate, other: Candidate) -> bool:
+    """Equal by value, or by form with constants fitted more or less well?"""
+    return one.signature == other.signature or one.program.shape_key == other.program.shape_key

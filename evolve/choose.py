@@ -25,6 +25,7 @@ from operators.program import ProgramBatch
 F64 = NDArray[np.float64]
 
 _ITERATIONS = 20
+_MOST_WORSE = 2.0  # times the best error; one row far off, as by a pole, is within any standard error
 
 
 @dataclass(frozen=True)
@@ -85,16 +86,13 @@ def choose(judged: Sequence[Judged], description: Description, exact: float, sta
     if exact_laws:
         return min(exact_laws, key=lambda j: (j.candidate.complexity, j.candidate.program.n_constants, j.cv_loss))
     best = min(judged, key=lambda j: description.of(j.candidate.program, j.cv_loss))
-    within = [j for j in judged if _as_good(j, best, standard_errors)]
+    most = _MOST_WORSE**2 if description.squared else _MOST_WORSE
+    within = [j for j in judged if j.cv_loss <= most * best.cv_loss and _as_good(j, best, standard_errors)]
     return min(within, key=lambda j: (description.law(j.candidate.program), j.cv_loss))
 
 
 def _as_good(one: Judged, best: Judged, standard_errors: float) -> bool:
-    if one is best:
-        return True
-    if one.cv_loss >= BAD_LOSS:
-        return False
-    return any(_within(d, standard_errors) for d in (one.errors - best.errors, one.folds - best.folds))
+    return one is best or any(_within(d, standard_errors) for d in (one.errors - best.errors, one.folds - best.folds))
 
 
 def _within(difference: F64, standard_errors: float) -> bool:

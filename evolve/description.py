@@ -31,6 +31,11 @@ class Description:
     cap: int | None = None
     noise: float = 0.0
 
+    @property
+    def squared(self) -> bool:
+        """Is the loss the square of an error?"""
+        return self.metric in ("mse", "r2")
+
     def law(self, program: Program) -> float:
         """Nats for the nodes, and for each constant half a log of the rows that determine it."""
         extra = 0 if self.cap is None else max(program.n_constants - self.cap, 0)
@@ -40,7 +45,7 @@ class Description:
     def errors(self, loss: float) -> float:
         """Nats for the errors of independent rows, up to a constant: n log(rmse) for squared errors (Gaussian), n log(mae)
         for absolute ones (Laplace)."""
-        power = 0.5 if self.metric in ("mse", "r2") else 1.0
+        power = 0.5 if self.squared else 1.0
         return self.rows * power * float(np.log(max(loss, self.noise, _LEAST)))
 
     def of(self, program: Program, loss: float) -> float:

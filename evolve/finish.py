@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evolve.simple_numbers import simple_values
+from evolve.simple_numbers import simple_values, structural
 from fitness.constants import fit, polish, predict
 from fitness.data import Dataset, Folds
 from fitness.metrics import BAD_LOSS, METRICS, Space
-from operators.primitives import CONST, OPCODE
 from operators.program import FIXED, FREE, Program, ProgramBatch
 
 F64 = NDArray[np.float64]
@@ -157,14 +156,5 @@ def _with_roles(program: Program, snapped: set[int]) -> Program:
     """Snapped numbers that are structural stay FIXED; the others are fitted literals and say so."""
     arg = program.arg.copy()
     for i in snapped:
-        arg[i] = FIXED if _structural(program, i) else FREE
+        arg[i] = FIXED if structural(program, i) else FREE
     return Program(program.code.copy(), arg, program.value.copy())
-
-
-def _structural(program: Program, i: int) -> bool:
-    """0, 1, -1, 2, 1/2 anywhere; any integer or half as an exponent; pi."""
-    value = float(program.value[i])
-    is_exponent = i + 1 < len(program) and program.code[i + 1] == OPCODE["pow"] and program.code[i] == CONST
-    if is_exponent:
-        return (2.0 * value).is_integer() and abs(value) <= 10.0
-    return value in (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5) or abs(value) in (np.pi, 2 * np.pi, np.pi / 2)

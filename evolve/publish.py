@@ -70,7 +70,7 @@ class Publisher:
     def _interim(self, front: Front, grammar: Grammar) -> tuple[Program, float] | None:
         """The law of the front of lowest description length, guarded, and its loss."""
         description = Description(grammar, self.metric, self.task.dataset.n_rows, self.task.max_constants)
-        best = min(front.pareto(), key=lambda c: description.of(c.program, c.loss))
+        best = min(front.items, key=lambda c: description.of(c.program, c.loss))
         program = safe(best.program, best.loss <= self._exact, self.task)
         return None if program is None else (program, best.loss)
 

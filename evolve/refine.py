@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
+from evolve.simple_numbers import structural
 from evolve.simplifier import Simplifier
 from operators.grammar import Grammar
-from operators.primitives import ARITY, CONST, OPCODE
-from operators.program import FIXED, FREE, LOCAL, Program, constant
-
-_UNARY_SWAPS = {"sin": ("cos",), "cos": ("sin",), "square": ("abs",), "sqrt": ("log",), "log": ("sqrt",)}
+from operators.primitives import ARITY, CONST
+from operators.program import FIXED, LOCAL, Program, constant
 
 
 def neighbours(program: Program, grammar: Grammar, simplifier: Simplifier, limit: int = 200) -> list[Program]:
@@ -35,7 +32,8 @@ def neighbours(program: Program, grammar: Grammar, simplifier: Simplifier, limit
 
 
 def reductions(program: Program) -> Iterator[Program]:
-    """Every operation replaced by one of its operands, every subtree by a fitted constant, every constant by 1."""
+    """Every operation replaced by one of its operands, every subtree by a fitted constant, every constant by 1, or by
+    the whole or half number next to it where such a number is a matter of form."""
     for i in reversed(range(len(program))):
         code = int(program.code[i])
         if ARITY[code] > 0:
@@ -46,22 +44,9 @@ def reductions(program: Program) -> Iterator[Program]:
             yield program.splice(i, constant(1.0, FIXED))
             if int(program.arg[i]) >= LOCAL:
                 yield program.splice(i, constant(float(program.value[i])))
+            else:
+                near = program.splice(i, constant(round(2.0 * float(program.value[i])) / 2.0, FIXED))
+                if near.value[i] != 1.0 and structural(near, i):
+                    yield near
         elif code != CONST:
             yield program.splice(i, constant(1.0))
-
-
-def unary_swaps(program: Program) -> Iterator[Program]:
-    """The program with one function exchanged for a relative (sin for cos, ...)."""
-    names = {OPCODE[k]: [OPCODE[v] for v in vs] for k, vs in _UNARY_SWAPS.items()}
-    for i in range(len(program)):
-        for other in names.get(int(program.code[i]), ()):
-            code = program.code.copy()
-            code[i] = other
-            yield Program(code, program.arg.copy(), program.value.copy())
-
-
-def released(program: Program) -> Program:
-    """The program with its FIXED exponents and factors made FREE, to see whether the data want another number."""
-    arg = program.arg.copy()
-    arg[(program.code == CONST) & (program.arg == FIXED) & (np.abs(program.value) != 1.0)] = FREE
-    return Program(program.code.copy(), arg, program.value.copy())

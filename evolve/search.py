@@ -190,8 +190,8 @@ class Search:
 
     def _enter(self, scored: Scored, origin: str) -> None:
         """Let into the front what beats its bar, and remember it for refinement."""
-        bars = {int(c): self.front.bar(int(c)) for c in np.unique(scored.complexity)}
-        bar = np.array([bars[int(c)] for c in scored.complexity])
+        levels, which = np.unique(np.c_[scored.complexity, scored.batch.parameters()], axis=0, return_inverse=True)
+        bar = np.array([self.front.bar(int(c), int(p)) for c, p in levels])[which.reshape(-1)]
         rows = np.flatnonzero((scored.loss < bar) & (scored.loss < BAD_LOSS) & ~self._fits_noise(scored))
         rows = rows[np.lexsort((scored.loss[rows], scored.complexity[rows]))]
         improved = self.front.update(

@@ -16,7 +16,6 @@ from evolve.guarding import safe
 from evolve.scored import settle_scored
 from evolve.settled import Settled
 from harness_adapter.task import Task
-from operators.complexity import complexity
 from operators.grammar import Grammar
 
 _MOST_JUDGED = 60  # laws of the front that are judged on the folds
@@ -31,12 +30,13 @@ def settle(task: Task, problem: Problem, front: Front, grammar: Grammar, config:
     if isinstance(problem, GroupedProblem):
         yield from settle_grouped(task, problem, front, grammar, config)
         return
-    judged = judge(_judged_candidates(front), problem.data, problem.folds, problem.metric, problem.threads)
+    held_out = sum(len(fold.judge) for fold in problem.folds) or 1
+    description = Description(grammar, problem.metric, held_out, task.max_constants, problem.noise)
+    candidates = _judged_candidates(front, description)
+    judged = judge(candidates, problem.data, problem.folds, problem.metric, problem.threads)
     if task.frontier is not None:
         yield from settle_scored(task, task.frontier, problem, judged, config.choose.snap)
         return
-    held_out = max((len(j.errors) for j in judged), default=0)
-    description = Description(grammar, problem.metric, held_out, task.max_constants, problem.noise)
     left = list(judged)
     while left:
         pick = choose(left, description, problem.exact, config.choose.standard_errors)
@@ -55,9 +55,9 @@ def _finished(pick: Judged, task: Task, problem: Problem, config: RunConfig) -> 
     return None if law is None else Settled(law, loss, pick.cv_loss, ())
 
 
-def _judged_candidates(front: Front) -> list[Candidate]:
-    """The front proper, and of the other kept laws those with the lowest loss."""
+def _judged_candidates(front: Front, description: Description) -> list[Candidate]:
+    """The front proper, and of the other kept laws those of least description."""
     proper = front.pareto()
     others = [c for c in front.items if c not in proper]
-    others.sort(key=lambda c: (c.loss, complexity(c.program)))
+    others.sort(key=lambda c: (description.of(c.program, c.loss), c.complexity))
     return proper + others[: max(0, _MOST_JUDGED - len(proper))]

@@ -1,10 +1,13 @@
-"""The simple numbers near a fitted constant, simplest first."""
+"""Simple numbers: those near a fitted constant, simplest first, and those that belong to a law's form."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+
+from operators.primitives import CONST, OPCODE
+from operators.program import Program
 
 _DENOMINATORS = (1, 2, 3, 4, 5, 6, 8, 12)
 _LARGEST = 10_000  # integers above this are no simpler than any other number
@@ -40,3 +43,15 @@ def simple_values(value: float, reach: float, priors: Sequence[float] = ()) -> l
     for digits in _DIGITS:
         offer(float(f"{value:.{digits - 1}e}"), 4.0 + 3.32 * digits)
     return sorted((rank, number) for number, rank in found.items())
+
+
+def structural(program: Program, i: int) -> bool:
+    """Does the number at node i belong to the form of a law, where no cap counts it?
+
+    0, 1, -1, 2, 1/2 and pi do anywhere; any integer or half as an exponent.
+    """
+    value = float(program.value[i])
+    is_exponent = i + 1 < len(program) and program.code[i + 1] == OPCODE["pow"] and program.code[i] == CONST
+    if is_exponent:
+        return (2.0 * value).is_integer() and abs(value) <= 10.0
+    return value in (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5) or abs(value) in (math.pi, 2 * math.pi, math.pi / 2)

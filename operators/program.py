@@ -221,6 +221,14 @@ class ProgramBatch(Sequence[Program]):
     def __iter__(self) -> Iterator[Program]:
         return (self[row] for row in range(len(self)))
 
+    def parameters(self) -> I64:
+        """How many numbers of each program are fitted, (P,): FREE constants and local slots."""
+        constant = (self.code == CONST) & (np.arange(self.width) < self.length[:, None])
+        out = np.count_nonzero(constant & (self.arg == FREE), axis=1)
+        for role in range(LOCAL, int(np.max(self.arg, where=constant, initial=FREE)) + 1):
+            out += np.any(constant & (self.arg == role), axis=1)
+        return out
+
     def take(self, rows: I64) -> ProgramBatch:
         """A new batch of the given rows (copies)."""
         return ProgramBatch(self.code[rows], self.arg[rows], self.value[rows], self.length[rows])

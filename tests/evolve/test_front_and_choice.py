@@ -52,6 +52,24 @@ def test_front_takes_equal_values_once_and_tells_what_improved() -> None:
     assert len(front.items) == 3
 
 
+def test_a_law_of_fewer_constants_is_kept_beside_one_that_fits_better() -> None:
+    """Equal C: the power law with its exponent fitted is always a little better than the one with a square."""
+    front = Front(depth=1)
+    front.update([candidate("1.5*(z*x**1.94)", 6.30, 6, 1), candidate("1.5*(z*x**2)", 6.40, 6, 2)])
+    assert [c.parameters for c in front.items] == [1, 2]
+    assert [c.loss for c in front.pareto()] == [6.30]
+    assert front.update([candidate("1.5*(x*z**2)", 6.35, 6, 3)])  # no law of at most one constant was as good
+    assert [c.loss for c in front.items] == [6.35, 6.30]
+
+
+def test_one_form_is_kept_once_however_well_its_constants_are_fitted() -> None:
+    front = Front()
+    front.update(
+        [candidate("2.1*x + 1.0", 3.0, 4, 1), candidate("2.0*x + 1.1", 2.0, 4, 2), candidate("2.2*x + 1.0", 4.0, 4, 3)]
+    )
+    assert [c.loss for c in front.items] == [2.0]
+
+
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_programs_with_bad_rows_never_win(order: tuple[int, ...]) -> None:
     """log(x), x**0.5 and 1/(x - x) on rows of both signs against a good law, in every order (SR-21)."""
@@ -139,6 +157,18 @@ def test_a_real_term_is_kept() -> None:
     data = Dataset.of(np.array([x, x]), 2.0 * x + 0.5 * x**2 + 0.1 * rng.standard_normal(200), ("x", "z"))
     judged = _judged(["1.0*x", "1.0*x + 1.0*square(x)", "1.0*x + 1.0*square(x) + 0.1*cos(x)"], data)
     assert choose(judged, described(judged, "rmse"), 1e-12, 1.0) is judged[1]
+
+
+@pytest.mark.parametrize("metric", ["rmse", "log_mae"])
+@pytest.mark.parametrize("far", [30.0, 1e8, 1e99])
+def test_a_short_law_that_fails_on_one_held_out_row_is_not_as_good(metric: str, far: float) -> None:
+    """The mean of differences of which one is huge is about one standard error, whatever its size."""
+    errors = np.full(14, 0.1)
+    once = errors.copy()
+    once[3] = far
+    good = Judged(candidate("x + 2.5*sin(z)", 0.1, 9), 0.1, errors)
+    pole = Judged(candidate("log(x)", 0.1, 1), float(np.mean(once)), once)
+    assert choose([pole, good], described([good], metric), 1e-12, 1.0) is good
 
 
 def test_the_description_counts_error_and_program() -> None:
