@@ -14,7 +14,7 @@ from evolve.seeding.build import Builder, evaluate
 from evolve.seeding.envelope import envelopes
 from evolve.seeding.growth import grow
 from evolve.seeding.images import Target, images
-from evolve.seeding.inner import InnerSums
+from evolve.seeding.inner import InnerSums, Sum
 from evolve.seeding.judge import GrammarLike, Judge, Proposal, Writer
 from evolve.seeding.problem import Problem
 from evolve.seeding.scan import Inner
@@ -171,14 +171,26 @@ class Attack:
         tame = np.flatnonzero(_is_tame(values))[:n]
         return values[tame], [programs[i] for i in tame]
 
+    def mixtures(self) -> Iterator[Batch]:
+        """Sums of three rates, exponents, offsets, steps and bells of the inputs as they are."""
+        for t, sums in self._inner_sums(self.problem.leaves, self.problem.values):
+            yield self._with_inner(t, sums.triples())
+
     def scans(self) -> Iterator[Batch]:
-        """Sums with rates, exponents, offsets, steps and bells."""
-        table = self.small
-        inputs, programs = self._tame(table.columns.entry[:_INPUTS], 16)
-        grids = list(scan.grid_columns(programs, inputs[:, :_TABLE_ROWS], self.builder))
+        """Sums of small expressions and such functions of the inputs, then of small expressions."""
+        inputs, programs = self._tame(self.small.columns.entry[:_INPUTS], 16)
+        for leaves, values in ((self.problem.leaves, self.problem.values), (programs, inputs[:, :_TABLE_ROWS])):
+            for t, sums in self._inner_sums(leaves, values):
+                yield self._with_inner(t, sums.run())
+
+    def _inner_sums(self, leaves: Sequence[Program], values: F64) -> Iterator[tuple[Target, InnerSums]]:
+        grids = list(scan.grid_columns(leaves, values, self.builder))
+        legal = self.context.grammar.is_legal
         for t in self.best_targets[:4]:
-            sums = InnerSums(table, t, self.X[:, :_TABLE_ROWS], grids, self.meter, 1500).run()
-            yield self._told([(partial(t.rebuild, s.program), f"inner constants, {t.label}") for s in sums[:10]])
+            yield t, InnerSums(self.small, t, self.X[:, :_TABLE_ROWS], grids, self.meter, 1500, legal)
+
+    def _with_inner(self, t: Target, sums: Sequence[Sum]) -> Batch:
+        return self._told([(partial(t.rebuild, s.program), f"inner constants, {t.label}") for s in sums[:10]])
 
     def ratios(self) -> Iterator[Batch]:
         """Quotients of two short sums."""

@@ -6,7 +6,7 @@ columns take the place of the scanned ones, and a second pursuit looks for what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,17 +15,22 @@ from numpy.typing import NDArray
 from evolve.seeding.build import Inexpressible, evaluate, nearest_simple
 from evolve.seeding.images import Target
 from evolve.seeding.scan import Inner
-from evolve.seeding.sparse import Pursuit
+from evolve.seeding.sparse import LEAST_SINE, Pursuit, residual_target
 from evolve.seeding.table import Table
 from evolve.seeding.work import Meter
 from fitness.constants import fit
 from fitness.data import Dataset
+from fitness.match_kernels import best_partners
 from operators.program import Program, ProgramBatch
 
+F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 Members = tuple[int, ...]
 
 _ITERATIONS = 15
+_MOST_IN_TRIPLES = 600  # scanned columns; their number counts with its third power
+_PAIRS_OF_A_COLUMN = 40
+_REFINED_OF_A_MIXTURE = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +43,18 @@ class Sum:
 
 
 class InnerSums:
-    """Searches sums of table entries and scanned columns for one target. X (features, rows) are the inputs."""
+    """Searches sums of table entries and scanned columns for one target. X (features, rows) are the inputs.
 
-    def __init__(self, table: Table, target: Target, X: F64, scanned: Sequence[Inner], meter: Meter, n: int) -> None:
+    Sums that are not `legal` (too long, too many constants) are left out before they are fitted, so that the best of the
+    others are found.
+    """
+
+    def __init__(
+        self, table: Table, target: Target, X: F64, scanned: Sequence[Inner], meter: Meter, n: int,
+        legal: Callable[[Program], bool],
+    ) -> None:  # fmt: skip
         self.table, self.target, self.X, self.meter = table, target, X, meter
+        self._allowed = legal
         self.scanned = scanned
         self.n = min(n, len(table.columns))
         self.data = Dataset(np.ascontiguousarray(X), target.z, ("",) * len(X), target.w**2)
@@ -57,6 +70,24 @@ class InnerSums:
         for found in out[:3]:
             out += self._longer(found, most)
         return sorted(out, key=lambda s: s.error)
+
+    def triples(self) -> list[Sum]:
+        """Sums of three scanned columns, best first: all of them weighed, the best few of each mixture refined.
+
+        A pursuit that takes one column after the other misses peaks that overlap. On a grid the right mixture seldom
+        looks best before its constants are refined, so every mixture of families gets its chance.
+        """
+        if len(self.scanned) > _MOST_IN_TRIPLES:
+            return []
+        chosen: dict[tuple[str, ...], list[Members]] = {}
+        for members in _weighed_triples(self._pursuit(self.scanned).unit[self.n :], self.target, self.meter):
+            same = chosen.setdefault(tuple(sorted(self.scanned[j].label for j in members)), [])
+            if len(same) < _REFINED_OF_A_MIXTURE:
+                same.append(tuple(self.n + j for j in members))
+        return sorted(
+            self._fitted([self._written(m, self.scanned) for same in chosen.values() for m in same]),
+            key=lambda s: s.error,
+        )
 
     def _pursuit(self, scanned: Sequence[Inner]) -> Pursuit:
         extra = np.array([s.values for s in scanned])
@@ -86,7 +117,8 @@ class InnerSums:
             return None
         try:
             coefficients = [nearest_simple(float(v), 1e-9) for v in c[:-1]]
-            return self.table.builder.linear(coefficients, [*plain, *inner], float(c[-1])), tuple(inner)
+            program = self.table.builder.linear(coefficients, [*plain, *inner], float(c[-1]))
+            return (program, tuple(inner)) if self._allowed(self.target.rebuild(program)) else None
         except Inexpressible:
             return None
 
@@ -102,6 +134,28 @@ class InnerSums:
             after = program.with_values(result.value[i, : len(program)])
             out.append(Sum(after, tuple(_same_place(program, after, term) for term in inner), float(result.loss[i])))
         return out
+
+
+def _weighed_triples(unit: F32, target: Target, meter: Meter) -> list[Members]:
+    """Triples of unit columns (n, rows), those that explain most of the target first; for each first column a few."""
+    n = len(unit)
+    gram, c = unit @ unit.T, unit @ residual_target(target)
+    meter.spend(n * n * (unit.shape[1] + n // 3))
+    found: list[tuple[float, Members]] = []
+    for a in range(n - 2):
+        rest = slice(a + 1, n)
+        g = gram[a, rest]
+        left = 1.0 - g * g  # of the later columns, beside column a
+        scale = np.where(left > LEAST_SINE, 1.0 / np.sqrt(np.maximum(left, LEAST_SINE)), 0.0).astype(np.float32)
+        beside = (gram[rest, rest] - np.outer(g, g)) * np.outer(scale, scale)
+        along = ((c[rest] - g * c[a]) * scale)[None]
+        gain, partner = np.zeros((1, n - a - 1), np.float32), np.full((1, n - a - 1), -1, np.int64)
+        best_partners(np.ascontiguousarray(beside), along, 0, LEAST_SINE, gain, partner)
+        for i in np.argsort(-np.round(gain[0], 6), kind="stable")[:_PAIRS_OF_A_COLUMN].tolist():
+            if partner[0, i] >= 0:
+                found.append((float(c[a] ** 2 + gain[0, i]), (a, a + 1 + i, a + 1 + int(partner[0, i]))))
+    found.sort(key=lambda f: (-round(f[0], 6), f[1]))
+    return [members for _, members in found]
 
 
 def _coefficients(columns: list[F64], target: Target) -> F64 | None:
@@ -126,5 +180,5 @@ def _same_place(before: Program, after: Program, term: Program) -> Program:
     return term
 
 
-def _given(program: Program):  # type: ignore[no-untyped-def]
+def _given(program: Program) -> Callable[[], Program]:
     return lambda: program

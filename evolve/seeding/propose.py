@@ -83,7 +83,15 @@ class Seeder(Iterator[Proposal]):
             for problem in structure.reductions(start, self._context.builder, self.meter):
                 attacks.append(Attack(problem, self._context))
                 yield from attacks[-1].quick()
-        for stage in (Attack.factors, Attack.waves, Attack.scans, Attack.ratios, Attack.adaptive, Attack.deep):
+        for stage in (
+            Attack.factors,
+            Attack.mixtures,
+            Attack.waves,
+            Attack.scans,
+            Attack.ratios,
+            Attack.adaptive,
+            Attack.deep,
+        ):
             for attack in reversed(attacks):
                 yield from stage(attack)
 

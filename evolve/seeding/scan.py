@@ -26,8 +26,14 @@ class Inner:
     label: str
 
 
-def _of_scaled(name: str, b: float, u: Program, builder: Builder) -> Callable[[], Program]:
-    return lambda: builder.call(name, builder.product([constant(b, FREE), u]))
+def _times(number: float, u: Program, builder: Builder) -> Program:
+    """number*u, to be refined: a point of a grid is no simple number, even if it looks like one."""
+    return builder.product([constant(number, FREE), u])
+
+
+def _plus(u: Program, number: float, builder: Builder) -> Program:
+    """u + number, to be refined."""
+    return builder.call("add", u, constant(number, FREE))
 
 
 def grid_columns(programs: Sequence[Program], inputs: F64, builder: Builder) -> Iterator[Inner]:
@@ -46,7 +52,7 @@ def _rates(p: Program, u: F64, b: Builder) -> Iterator[Inner]:
         return
     for size in np.geomspace(0.2, 40.0, 16) / np.ptp(u):
         for rate in (size, -size):
-            yield Inner(np.exp(np.clip(rate * u, -600.0, 600.0)), _of_scaled("exp", rate, p, b), "rate")
+            yield Inner(np.exp(np.clip(rate * u, -600.0, 600.0)), lambda r=rate: b.call("exp", _times(r, p, b)), "rate")
 
 
 def _exponents(p: Program, u: F64, b: Builder) -> Iterator[Inner]:
@@ -62,7 +68,7 @@ def _offsets(p: Program, u: F64, b: Builder) -> Iterator[Inner]:
     span, low, high = float(np.ptp(u)), float(u.min()), float(u.max())
     for distance in np.geomspace(0.02, 5.0, 12) * span:
         for c in (distance - low, -distance - high):
-            shifted = lambda c=c: b.linear([1.0], [p], float(c))  # noqa: E731
+            shifted = lambda c=c: _plus(p, float(c), b)  # noqa: E731
             yield Inner(1.0 / (u + c), lambda s=shifted: b.call("inv", s()), "pole")
             if c > -low:
                 for name, function in (("log", np.log), ("sqrt", np.sqrt)):
@@ -80,7 +86,7 @@ def _steps(p: Program, u: F64, b: Builder) -> Iterator[Inner]:
             yield Inner(
                 1.0 / (1.0 + np.exp(np.clip(rate * (u - c), -600.0, 600.0))),
                 lambda c=c, r=rate: b.call(
-                    "inv", b.linear([1.0], [b.call("exp", b.linear([r], [p], float(-r * c)))], 1.0)
+                    "inv", b.linear([1.0], [b.call("exp", _plus(_times(float(r), p, b), float(-r * c), b))], 1.0)
                 ),
                 "step",
             )
@@ -91,12 +97,12 @@ def _bells(p: Program, u: F64, b: Builder) -> Iterator[Inner]:
     if not b.has("exp"):
         return
     low, span = float(u.min()), float(np.ptp(u))
-    for c in low + span * np.linspace(0.0, 1.0, 9):
+    for c in low + span * np.linspace(0.0, 1.0, 17):
         for rate in np.geomspace(1.0, 25.0, 7) / span:
             yield Inner(
                 np.exp(-((rate * (u - c)) ** 2)),
                 lambda c=c, r=rate: b.call(
-                    "exp", b.scaled(-(float(r) ** 2), b.call("square", b.linear([1.0], [p], float(-c))))
+                    "exp", _times(-(float(r) ** 2), b.call("square", _plus(p, float(-c), b)), b)
                 ),
                 "bell",
             )

@@ -22,7 +22,7 @@ F64 = NDArray[np.float64]
 F32 = NDArray[np.float32]
 I64 = NDArray[np.int64]
 
-_LEAST_SINE = np.float32(3e-5)  # squared: columns closer than this are one column
+LEAST_SINE = np.float32(3e-5)  # squared: columns closer than this are one column
 _GRAM_ROWS = 256
 
 
@@ -120,7 +120,7 @@ def pair_partners(unit: F32, targets: F32, meter: Meter) -> tuple[F32, I64]:
     for a in range(0, n, _GRAM_ROWS):
         b = min(a + _GRAM_ROWS, n)
         g, p = np.zeros((len(targets), b - a), np.float32), np.zeros((len(targets), b - a), np.int64)
-        best_partners(unit[a:b] @ unit[a:].T, c, a, _LEAST_SINE, g, p)
+        best_partners(unit[a:b] @ unit[a:].T, c, a, LEAST_SINE, g, p)
         gain[:, a:b], partner[:, a:b] = g, p
     meter.spend(n * n * (unit.shape[1] // 2 + 2 * len(targets)))
     return gain, partner
@@ -180,7 +180,7 @@ class Pursuit:
         residual = residual - Q @ along
         left = 1.0 - np.einsum("ij,ij->i", P := unit @ Q, P)
         c = unit @ residual
-        gain = np.where(left > _LEAST_SINE, c * c / np.maximum(left, _LEAST_SINE), 0.0)
+        gain = np.where(left > LEAST_SINE, c * c / np.maximum(left, LEAST_SINE), 0.0)
         gain[list(members)] = 0.0
         return float(along @ along), gain
 
