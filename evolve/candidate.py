@@ -58,6 +58,7 @@ class Front(tools.HallOfFame):  # type: ignore[misc]
         super().__init__(None)
         self.depth = depth
         self._levels: dict[tuple[int, int], list[Candidate]] = {}  # by C and parameters
+        self._by_value: dict[int, tuple[int, int]] = {}  # the level at which values were last kept
 
     def bar(self, complexity: int, parameters: int) -> float:
         """The loss a new candidate of this complexity and number of parameters has to beat to be kept."""
@@ -66,21 +67,28 @@ class Front(tools.HallOfFame):  # type: ignore[misc]
 
     def update(self, population: Iterable[Candidate]) -> list[Candidate]:
         """Offer candidates; returns those that none of at most their complexity and parameters equals in loss."""
-        improved = []
+        improved, changed = [], False
         for candidate in population:
-            if candidate.loss < self.bar(candidate.complexity, candidate.parameters) and self._insert(candidate):
-                improved.append(candidate)
+            if candidate.loss < self.bar(candidate.complexity, candidate.parameters):
+                changed = True
+                if self._insert(candidate):
+                    improved.append(candidate)
+        if not changed:
+            return []
         self.items = [c for level in sorted(self._levels) for c in self._levels[level]]
         self.keys = [c.fitness for c in self.items]
         return improved
 
     def _insert(self, candidate: Candidate) -> bool:
         own = candidate.complexity, candidate.parameters
-        simpler = [kept for c, kept in self._levels.items() if c[0] <= own[0] and c[1] <= own[1] and c != own]
-        if any(other.signature == candidate.signature for kept in simpler for other in kept):
+        known = self._by_value.get(candidate.signature, own)
+        if known != own and known[0] <= own[0] and known[1] <= own[1]:
             return False
+        best_so_far = min(
+            (kept[0].loss for c, kept in self._levels.items() if c[0] <= own[0] and c[1] <= own[1]),
+            default=float("inf"),
+        )
         level = self._levels.setdefault(own, [])
-        best_so_far = min((kept[0].loss for kept in (*simpler, level) if kept), default=float("inf"))
         twin = next((k for k, other in enumerate(level) if _same(other, candidate)), None)
         if twin is not None:
             if level[twin].loss <= candidate.loss:
@@ -89,8 +97,8 @@ class Front(tools.HallOfFame):  # type: ignore[misc]
         level.append(candidate)
         level.sort(key=lambda c: c.loss)
         del level[self.depth :]
-        better = candidate.loss < best_so_far * (1.0 - 1e-9)
-        return better
+        self._by_value[candidate.signature] = own
+        return candidate.loss < best_so_far * (1.0 - 1e-9)
 
     def pareto(self) -> list[Candidate]:
         """The candidates no other beats in both loss and complexity, by rising C."""

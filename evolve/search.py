@@ -32,6 +32,7 @@ from operators.program import Program, ProgramBatch, apply, constant, variable
 _DEEP = 30  # descent steps for a law of the front and its neighbours
 _REFINED_PER_GENERATION = 4
 _MIGRANTS = 8
+_LEVELS = 256  # more than a program has parameters
 _WORTH = 1.0  # nats that a law of the front must save to count as progress
 _PROPOSALS_PER_GENERATION = 200
 _PLAIN = {"sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "min", "max", "abs"}
@@ -100,7 +101,7 @@ class Search:
         self._max_evaluations = max_evaluations
         self._refine: list[Candidate] = []
         self._refined: set[bytes] = set()
-        self._described: list[tuple[int, float]] = []  # C and nats of the laws of the front
+        self._described: list[tuple[int, float]] = []  # C and nats of the front that the last generation left
         self._paid = False  # did a law that pays for its length enter the front in this generation?
         self._moved_at = 0  # evaluations when one last did
         self._generation = 0
@@ -120,6 +121,7 @@ class Search:
         precompiler().wait(VARIATION)
         while True:
             self._paid = False
+            self._described = [(c.complexity, self._nats(c)) for c in self.front.pareto()]
             for island in self.islands:
                 self._generation_of(island)
             self._propose()
@@ -190,8 +192,8 @@ class Search:
 
     def _enter(self, scored: Scored, origin: str) -> None:
         """Let into the front what beats its bar, and remember it for refinement."""
-        levels, which = np.unique(np.c_[scored.complexity, scored.batch.parameters()], axis=0, return_inverse=True)
-        bar = np.array([self.front.bar(int(c), int(p)) for c, p in levels])[which.reshape(-1)]
+        level, which = np.unique(scored.complexity * _LEVELS + scored.batch.parameters(), return_inverse=True)
+        bar = np.array([self.front.bar(*divmod(k, _LEVELS)) for k in level.tolist()])[which]
         rows = np.flatnonzero((scored.loss < bar) & (scored.loss < BAD_LOSS) & ~self._fits_noise(scored))
         rows = rows[np.lexsort((scored.loss[rows], scored.complexity[rows]))]
         improved = self.front.update(
@@ -201,7 +203,6 @@ class Search:
         if improved:
             self._refine += improved
             self._paid = self._paid or any(self._pays(c) for c in improved)
-            self._described = [(c.complexity, self._nats(c)) for c in self.front.pareto()]
 
     def _fits_noise(self, scored: Scored) -> NDArray[np.bool_]:
         """Inexact laws below the noise that are longer than the shortest law there, (P,)."""
@@ -210,7 +211,7 @@ class Search:
         return (scored.loss <= noise) & (scored.loss > self.exact) & (scored.complexity > enough)
 
     def _pays(self, candidate: Candidate) -> bool:
-        """Does a law that is new to the front save more nats than its length costs? Exact ones always do."""
+        """Does a new law save more nats than its length costs, next to the last generation's front? Exact ones always do."""
         if candidate.loss <= self.exact:
             return True
         shorter = [nats for c, nats in self._described if c <= candidate.complexity]

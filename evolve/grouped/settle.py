@@ -69,6 +69,10 @@ class _Prices:
             form = min(form, textbook_form + float(np.log(len(_SIMPLE))))
         return self._description.law(law) - plain_form + form
 
+    def promise(self, c: Candidate) -> float:
+        """Description length by the loss on the clusters that the law was fitted to."""
+        return self._description.errors(c.loss) + self.nats(c.program)
+
     def length(self, r: _Ranked) -> float:
         """Description length: the law, and the judged rows given the law."""
         return self._description.errors(r.mean) + r.nats
@@ -80,7 +84,7 @@ def settle_grouped(
     """Laws in the order in which they should be tried, refitted on all rows of all training clusters."""
     assert problem.thinned is not None
     prices = _Prices(problem, grammar)
-    laws = _distinct([compact(c.program) for c in _candidates(front) if c.program.local_slots])
+    laws = _distinct([compact(c.program) for c in _candidates(front, prices) if c.program.local_slots])
     ranked = _judged(laws, problem, prices)
     for count in _VARIED:
         best = fit_thinned([r.program for r in sorted(ranked, key=prices.length)[:count]], problem)
@@ -186,9 +190,11 @@ def _distinct(laws: Sequence[Program]) -> list[Program]:
     return list({law.shape_key: law for law in laws}.values())
 
 
-def _candidates(front: Front) -> list[Candidate]:
+def _candidates(front: Front, prices: _Prices) -> list[Candidate]:
+    """The front proper, and of the other kept laws those of least description."""
     proper = front.pareto()
-    others = sorted((c for c in front.items if c not in proper), key=lambda c: (c.loss, c.complexity))
+    others = [c for c in front.items if c not in proper]
+    others.sort(key=lambda c: (prices.promise(c), c.complexity))
     return [*proper, *others[: max(0, _MOST_JUDGED - len(proper))]]
 
 
