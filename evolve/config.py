@@ -72,7 +72,7 @@ class SearchConfig:
     sample_rows: Annotated[int, Field(ge=10)] = 2000  # rows a search on larger data begins with
     growth_patience: Count = 20_000  # evaluations without progress after which the sample grows fourfold
     most_rows: Annotated[int, Field(ge=10)] = 32_000  # rows of the largest sample a search uses
-    settle: bool = True  # stop by itself when the front has not moved for `patience` evaluations
+    settle: bool = True  # stop by itself when no law that pays for its length was found for `patience` evaluations
     patience: Count = 200_000
     exact_patience: Count = 15_000  # evaluations after which an exact law is not made shorter any more
 

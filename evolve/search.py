@@ -251,7 +251,7 @@ class Search:
         if exact and still >= self.config.exact_patience:
             return "exact: the law meets every row to rounding, and no shorter one was found"
         if self.config.settle and still >= self.config.patience:
-            return f"settled: the front has not moved for {still} evaluations"
+            return f"settled: no law that pays for its length was found for {still} evaluations"
         return None
 
     def _rescore(self) -> None:
