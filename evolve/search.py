@@ -102,6 +102,7 @@ class Search:
         self._refine: list[Candidate] = []
         self._refined: set[bytes] = set()
         self._described: list[tuple[int, float]] = []  # C and nats of the front that the last generation left
+        self._exact_in: int | None = None  # C of its exact law
         self._paid = False  # did a law that pays for its length enter the front in this generation?
         self._moved_at = 0  # evaluations when one last did
         self._generation = 0
@@ -121,7 +122,7 @@ class Search:
         precompiler().wait(VARIATION)
         while True:
             self._paid = False
-            self._described = [(c.complexity, self._nats(c)) for c in self.front.pareto()]
+            self._remember_front()
             for island in self.islands:
                 self._generation_of(island)
             self._propose()
@@ -204,6 +205,12 @@ class Search:
             self._refine += improved
             self._paid = self._paid or any(self._pays(c) for c in improved)
 
+    def _remember_front(self) -> None:
+        """What the laws of this generation have to improve on."""
+        front = self.front.pareto()
+        self._described = [(c.complexity, self._nats(c)) for c in front]
+        self._exact_in = front[-1].complexity if front[-1].loss <= self.exact else None
+
     def _fits_noise(self, scored: Scored) -> NDArray[np.bool_]:
         """Inexact laws below the noise that are longer than the shortest law there, (P,)."""
         noise = self.description.noise
@@ -211,8 +218,14 @@ class Search:
         return (scored.loss <= noise) & (scored.loss > self.exact) & (scored.complexity > enough)
 
     def _pays(self, candidate: Candidate) -> bool:
-        """Does a new law save more nats than its length costs, next to the last generation's front? Exact ones always do."""
-        if candidate.loss <= self.exact:
+        """Does a new law save more nats than its length costs, next to the front that the last generation left?
+
+        An exact law does; once there is one, nothing but a shorter exact law is progress.
+        """
+        exact = candidate.loss <= self.exact
+        if self._exact_in is not None:
+            return exact and candidate.complexity < self._exact_in
+        if exact:
             return True
         shorter = [nats for c, nats in self._described if c <= candidate.complexity]
         return not shorter or self._nats(candidate) < min(shorter) - _WORTH

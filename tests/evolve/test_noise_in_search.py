@@ -11,6 +11,7 @@ from evolve.search import Search, State
 from fitness.data import Dataset
 from fitness.evaluator import InProcessEvaluator
 from operators.grammar import Grammar
+from operators.text import parse
 
 PRIMITIVES = ("add", "sub", "mul", "div", "sin", "exp", "square")
 
@@ -52,3 +53,19 @@ def test_fitting_noise_is_no_progress(seed: int) -> None:
     assert len(search.front.pareto()) > 5
     assert sum(s.improved for s in states) < len(states) / 2
     assert not any(s.improved for s in states[-5:])
+
+
+def test_a_search_with_an_exact_law_ends_though_its_front_still_moves() -> None:
+    """Shorter laws that fit better and better are of no use once one is exact."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-2.0, 2.0, (2, 200))
+    y = np.sin(2.0 * X[0]) * X[1] + X[1] ** 2
+    grammar = Grammar(2, PRIMITIVES)
+    search = Search(
+        np.random.default_rng(1), grammar, InProcessEvaluator(Dataset.of(X, y, ("x", "z")), "mse", 1),
+        SearchConfig(population=200, exact_patience=3000), 1e-18, Description(grammar, "mse", 200),
+        starts=[parse("sin(x + x)*z + square(z)", ("x", "z"))], max_evaluations=50_000,
+    )  # fmt: skip
+    states = list(search.generations())
+    assert str(states[-1].reason).startswith("exact")
+    assert states[-1].evaluations < 20_000
