@@ -2,7 +2,8 @@
 
 Over few distinct values a fast sine is a hash: sin(6*month) or sin(Height**2) takes any values one likes, fits the noise,
 and no fold notices, because equal inputs stand on both sides of every fold. Sampling asks for more than two points a
-period (Shannon 1949); a law that has fewer is not believed.
+period (Shannon 1949) where they are even and without noise, and cos(x)**2 has two periods in one of cos(x); a law that
+has fewer than five is not believed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from operators.program import ProgramBatch
 F64 = NDArray[np.float64]
 
 _ROWS = 500
-_PER_PERIOD = 3.0  # distinct values of the argument in a period, at the least
+_PER_PERIOD = 5.0  # distinct values of the argument in a period, at the least
 _SAME = 1e-9  # of the argument's range: values closer than this are one
 
 
@@ -29,7 +30,7 @@ class Resolution:
         self._X = np.ascontiguousarray(X[:, ::step])
 
     def unresolved(self, batch: ProgramBatch) -> NDArray[np.bool_]:
-        """(P,): has the program a sin, cos or tan with fewer than three distinct argument values in a period?"""
+        """(P,): has the program a sin, cos or tan with fewer than five distinct argument values in a period?"""
         arguments, owner = periodic_arguments(batch)
         out = np.zeros(len(batch), dtype=np.bool_)
         if len(arguments):

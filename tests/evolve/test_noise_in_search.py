@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from evolve.candidate import Candidate
 from evolve.config import SearchConfig
 from evolve.description import Description
 from evolve.search import Search, State
@@ -55,17 +56,15 @@ def test_fitting_noise_is_no_progress(seed: int) -> None:
     assert not any(s.improved for s in states[-5:])
 
 
-def test_a_search_with_an_exact_law_ends_though_its_front_still_moves() -> None:
-    """Shorter laws that fit better and better are of no use once one is exact."""
-    rng = np.random.default_rng(4)
-    X = rng.uniform(-2.0, 2.0, (2, 200))
-    y = np.sin(2.0 * X[0]) * X[1] + X[1] ** 2
-    grammar = Grammar(2, PRIMITIVES)
-    search = Search(
-        np.random.default_rng(1), grammar, InProcessEvaluator(Dataset.of(X, y, ("x", "z")), "mse", 1),
-        SearchConfig(population=200, exact_patience=3000), 1e-18, Description(grammar, "mse", 200),
-        starts=[parse("sin(x + x)*z + square(z)", ("x", "z"))], max_evaluations=50_000,
-    )  # fmt: skip
-    states = list(search.generations())
-    assert str(states[-1].reason).startswith("exact")
-    assert states[-1].evaluations < 20_000
+def test_once_a_law_is_exact_only_a_shorter_exact_law_is_progress() -> None:
+    search, _ = searched(0.0)
+    search.exact = search.front.pareto()[-1].loss  # the longest law of the front is now an exact one
+    longest = search.front.pareto()[-1].complexity
+    search._remember_front()
+
+    def law(loss: float, complexity: int) -> Candidate:
+        return Candidate(parse("x", ("x",)), loss, complexity)
+
+    assert search._pays(law(search.exact, longest - 1))
+    assert not search._pays(law(search.exact, longest + 2))
+    assert not search._pays(law(1.01 * search.exact, 1))  # far better than any law of its length
