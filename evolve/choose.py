@@ -1,15 +1,13 @@
 """From the front to the law: refit every candidate on the folds and take the simplest that is as good as the best.
 
-"As good as" is one standard error of the paired difference: over the rows' errors, or over the folds, whichever says
-less. Rows of one fold share its fit and, where ends are held out, the same reach beyond it, so that many rows may say
-no more than the few folds do. Two laws that differ by less cannot be told apart by these data, and the shorter one is
-the one to believe.
+"As good as" is one standard error of the paired difference of the rows' errors. Two laws that differ by less cannot be
+told apart by these data, and the shorter one is the one to believe.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +28,11 @@ _MOST_WORSE = 2.0  # times the best error; one row far off, as by a pole, is wit
 
 @dataclass(frozen=True)
 class Judged:
-    """A candidate and what the folds say of it: mean loss over held-out rows (`cv_loss`), the rows' errors, and the
-    weighted loss of each fold (none where there are no folds)."""
+    """A candidate and what the folds say of it: mean loss over held-out rows (`cv_loss`), and the rows' errors."""
 
     candidate: Candidate
     cv_loss: float
     errors: F64
-    folds: F64 = field(default_factory=lambda: np.zeros(0))
 
 
 def judge(candidates: Sequence[Candidate], data: Dataset, folds: Folds, metric: str, threads: int = 1) -> list[Judged]:
@@ -50,11 +46,10 @@ def judge(candidates: Sequence[Candidate], data: Dataset, folds: Folds, metric: 
     batch = ProgramBatch.of([c.program for c in candidates])
     results = [_judge_fold(batch, data, fold, metric, threads) for fold in folds]
     weights = _fold_weights(folds)
-    by_fold = len(folds) * weights[:, None] * np.minimum([loss for loss, _ in results], BAD_LOSS)
-    mean = np.minimum(by_fold.mean(axis=0), BAD_LOSS)
+    mean = np.minimum(weights @ np.minimum([loss for loss, _ in results], BAD_LOSS), BAD_LOSS)
     scale = [w * len(folds) for w in weights]
     errors = np.concatenate([e * s for (_, e), s in zip(results, scale, strict=True)], axis=1)
-    return [Judged(c, float(mean[i]), errors[i], by_fold[:, i]) for i, c in enumerate(candidates)]
+    return [Judged(c, float(mean[i]), errors[i]) for i, c in enumerate(candidates)]
 
 
 def _judge_fold(batch: ProgramBatch, data: Dataset, fold: Fold, metric: str, threads: int) -> tuple[F64, F64]:
@@ -87,12 +82,12 @@ def choose(judged: Sequence[Judged], description: Description, exact: float, sta
         return min(exact_laws, key=lambda j: (j.candidate.complexity, j.candidate.program.n_constants, j.cv_loss))
     best = min(judged, key=lambda j: description.of(j.candidate.program, j.cv_loss))
     most = _MOST_WORSE**2 if description.squared else _MOST_WORSE
-    within = [j for j in judged if j.cv_loss <= most * best.cv_loss and _as_good(j, best, standard_errors)]
+    within = [
+        j
+        for j in judged
+        if j is best or (j.cv_loss <= most * best.cv_loss and _within(j.errors - best.errors, standard_errors))
+    ]
     return min(within, key=lambda j: (description.law(j.candidate.program), j.cv_loss))
-
-
-def _as_good(one: Judged, best: Judged, standard_errors: float) -> bool:
-    return one is best or any(_within(d, standard_errors) for d in (one.errors - best.errors, one.folds - best.folds))
 
 
 def _within(difference: F64, standard_errors: float) -> bool:

@@ -24,7 +24,7 @@ from evolve.seeding import propose
 from evolve.seeding.background import BackgroundSeeder
 from fitness.data import Dataset
 from fitness.evaluator import Evaluator, InProcessEvaluator, LoadableEvaluator
-from fitness.folds import make_folds
+from fitness.folds import ends_exceeded, make_folds
 from fitness.growing import GrowingEvaluator
 from fitness.metrics import usable_metric
 from fitness.noise import noise_loss
@@ -137,10 +137,16 @@ def open_search(task: Task, problem: Problem, streams: Streams, config: RunConfi
         proposals=BackgroundSeeder(seeder, paced=config.evaluations is not None),
         grafter=Grafter(streams.sample, sample, grammar, problem.metric),
         grow=evaluator.grow,
-        resolution=Resolution(sample.X),
+        resolution=Resolution(sample.X, _beyond(task)),
         max_evaluations=config.evaluations,
     )
     return search, evaluator
+
+
+def _beyond(task: Task) -> list[int]:
+    """Features that the law will meet outside the values of the training rows."""
+    X = task.dataset.X
+    return [i for i, (low, high) in enumerate(task.ranges) if any(ends_exceeded(X[i], low, high))]
 
 
 def _samples(data: Dataset, rng: np.random.Generator, config: RunConfig) -> list[Dataset]:

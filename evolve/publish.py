@@ -32,7 +32,6 @@ from evolve.wording import readable
 from fitness.metrics import METRICS, usable_metric
 from harness_adapter.task import Task
 from operators.complexity import complexity
-from operators.grammar import Grammar
 from operators.program import Program
 from operators.text import render as render_text
 
@@ -61,15 +60,14 @@ class Publisher:
         self.metric, _ = usable_metric(task.metric, task.dataset.y)
         self._exact = exact_loss(task.dataset.y, self.metric)
 
-    def publish_interim(self, front: Front, grammar: Grammar) -> bool:
-        """The most plausible law so far, if it can be guarded and verified."""
+    def publish_interim(self, front: Front, description: Description) -> bool:
+        """The law of least description so far, if it can be guarded and verified."""
         write_front(self.folder, _front_rows(front.pareto(), self.task, {}, None))
-        law = self._interim(front, grammar)
+        law = self._interim(front, description)
         return law is not None and self._replace_best(law[0], law[1], None).report.ok
 
-    def _interim(self, front: Front, grammar: Grammar) -> tuple[Program, float] | None:
-        """The law of the front of lowest description length, guarded, and its loss."""
-        description = Description(grammar, self.metric, self.task.dataset.n_rows, self.task.max_constants)
+    def _interim(self, front: Front, description: Description) -> tuple[Program, float] | None:
+        """That law, guarded, and its loss."""
         best = min(front.items, key=lambda c: description.of(c.program, c.loss))
         program = safe(best.program, best.loss <= self._exact, self.task)
         return None if program is None else (program, best.loss)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # these bring the kernels; a session begins before they are l
     from evolve.search import Search, State
     from fitness.evaluator import Account
 
-_RESERVE_SHARE = 0.15  # of the time budget, kept for choosing, polishing, verifying and the report
+_RESERVE_SHARE = 0.1  # of the time budget, kept for choosing, polishing, verifying and the report
 _RESERVE_LEAST, _RESERVE_MOST = 4.0, 15.0
 _GRACE = 10.0  # seconds that a first start, which has to compile, may take beyond the time budget
 _INTERIM_PAUSE = 5.0  # seconds between two interim laws in best.py
@@ -131,7 +131,7 @@ class Session:
 
     def _publish_interim(self, search: Search, publisher: Publisher, progress: Progress) -> None:
         with search.timer.phase("publish interim"):
-            published = publisher.publish_interim(search.front, search.grammar)
+            published = publisher.publish_interim(search.front, search.description)
         if published:
             self._observers.law_improved(replace(progress, elapsed=self.elapsed))
         self._published_at = time.monotonic()

@@ -39,15 +39,21 @@ def _random_folds(rng: np.random.Generator, n: int, k: int) -> list[Fold]:
     return [Fold(np.setdiff1d(everything, part), part, "random") for part in parts]
 
 
-def _end_folds(x: np.ndarray, low: float, high: float) -> list[Fold]:
+def ends_exceeded(x: np.ndarray, low: float, high: float) -> tuple[bool, bool]:
+    """Does the range from `low` to `high` leave the values `x` (n,) below, and above?"""
     span = float(np.ptp(x))
-    if span == 0.0 or len(x) < _LEAST:
+    return float(np.min(x)) - low > _BEYOND * span > 0.0, high - float(np.max(x)) > _BEYOND * span > 0.0
+
+
+def _end_folds(x: np.ndarray, low: float, high: float) -> list[Fold]:
+    if len(x) < _LEAST:
         return []
+    below, above = ends_exceeded(x, low, high)
     order = np.argsort(x, kind="stable")
     folds = []
     for count in sorted({max(1, round(share * len(x))) for share in _END_SHARES}):
-        if high - float(np.max(x)) > _BEYOND * span:
+        if above:
             folds.append(Fold(np.sort(order[:-count]), np.sort(order[-count:]), "ends"))
-        if float(np.min(x)) - low > _BEYOND * span:
+        if below:
             folds.append(Fold(np.sort(order[count:]), np.sort(order[:count]), "ends"))
     return [f for f in folds if np.ptp(x[f.fit]) > 0.0]

@@ -11,6 +11,7 @@ from emit.evaluate import values
 from emit.verify import Report, calibrate, verify_contract
 from evolve import __version__
 from evolve.candidate import Front
+from evolve.description import Description
 from evolve.grouped.locals_table import LOCALS, Fitted, as_csv, as_table, small_multiples
 from evolve.grouped.text import compact, local_names, module
 from evolve.publish import Publisher
@@ -20,7 +21,6 @@ from fitness.grouped import Calibrator, GroupedData
 from fitness.metrics import METRICS
 from fitness.windows import SORTED, Cut, cut_windows
 from harness_adapter.task import DEFAULT_FIT_TIMEOUT, Task
-from operators.grammar import Grammar
 from operators.primitives import CONST
 from operators.program import FIXED, FREE, LOCAL, Program, ProgramBatch
 
@@ -33,11 +33,11 @@ _FAR_INSIDE = 0.5  # of the time a fit may take
 class GroupedPublisher(Publisher):
     """Writes the laws of one grouped run into its folder."""
 
-    def _interim(self, front: Front, grammar: Grammar) -> tuple[Program, float] | None:
+    def _interim(self, front: Front, description: Description) -> tuple[Program, float] | None:
         laws = [c for c in front.pareto() if c.program.local_slots]
         if not laws:
             return None
-        best = min(laws, key=lambda c: np.log(max(c.loss, 1e-300)) + 0.02 * c.complexity)
+        best = min(laws, key=lambda c: description.of(c.program, c.loss))
         return compact(best.program), best.loss
 
     def _module(self, program: Program, c: int, loss: float, cv_loss: float | None) -> str:

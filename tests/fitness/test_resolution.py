@@ -1,4 +1,4 @@
-"""Oscillations with fewer than three distinct values in a period are found, at any place in a program."""
+"""Oscillations too fast for the rows, or too slow where the law leaves them, are found at any place in a program."""
 
 from __future__ import annotations
 
@@ -62,3 +62,23 @@ def test_what_lies_beyond_a_programs_length_does_not_count() -> None:
 @pytest.mark.filterwarnings("error")
 def test_arguments_that_are_not_finite_are_left_to_the_loss() -> None:
     assert unresolved("sin(1/(month - 1.0))", "cos(log(0.0*time))", "sin(exp(exp(exp(time))))") == [False] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("sin(0.2*time)", True),  # a third of a period in the rows
+        ("3.0 + cos(0.9*time + 0.1)", True),
+        ("sin(1.4*time)", False),  # two periods and a bit
+        ("sin(time)", False),  # no frequency was fitted
+        ("sin(time/2)", False),
+        ("sin(0.2*month)", False),  # the rows hold all the months there will be
+        ("month*sin(0.2*(month - time))", True),
+        ("exp(0.2*time)", False),
+    ],
+)
+def test_a_slow_wave_is_not_believed_where_the_law_leaves_the_rows(text: str, refused: bool) -> None:
+    rows = Resolution(np.array([MONTH, TIME]), beyond=[1])
+    program = parse(text, ("month", "time"))
+    assert rows.unresolved(ProgramBatch.of([program])).tolist() == [refused]
+    assert unresolved(text) == [False]
