@@ -28,7 +28,8 @@ _MOST_WORSE = 2.0  # times the best error; one row far off, as by a pole, is wit
 
 @dataclass(frozen=True)
 class Judged:
-    """A candidate and what the folds say of it: mean loss over held-out rows (`cv_loss`), and the rows' errors."""
+    """A candidate and what the folds say of it: mean loss over held-out rows (`cv_loss`), and the errors of the rows,
+    each over all folds that hold the row out, weighted as in the mean."""
 
     candidate: Candidate
     cv_loss: float
@@ -47,8 +48,9 @@ def judge(candidates: Sequence[Candidate], data: Dataset, folds: Folds, metric: 
     results = [_judge_fold(batch, data, fold, metric, threads) for fold in folds]
     weights = _fold_weights(folds)
     mean = np.minimum(weights @ np.minimum([loss for loss, _ in results], BAD_LOSS), BAD_LOSS)
-    scale = [w * len(folds) for w in weights]
-    errors = np.concatenate([e * s for (_, e), s in zip(results, scale, strict=True)], axis=1)
+    errors = np.zeros((len(candidates), data.n_rows))
+    for (_, held_out), fold, weight in zip(results, folds, weights, strict=True):
+        errors[:, fold.judge] += weight * data.n_rows / len(fold.judge) * held_out
     return [Judged(c, float(mean[i]), errors[i]) for i, c in enumerate(candidates)]
 
 

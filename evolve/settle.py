@@ -30,8 +30,7 @@ def settle(task: Task, problem: Problem, front: Front, grammar: Grammar, config:
     if isinstance(problem, GroupedProblem):
         yield from settle_grouped(task, problem, front, grammar, config)
         return
-    held_out = sum(len(fold.judge) for fold in problem.folds) or 1
-    description = Description(grammar, problem.metric, held_out, task.max_constants, problem.noise)
+    description = Description(grammar, problem.metric, problem.data.n_rows, task.max_constants, problem.noise)
     candidates = _judged_candidates(front, description)
     judged = judge(candidates, problem.data, problem.folds, problem.metric, problem.threads)
     if task.frontier is not None:

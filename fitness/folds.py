@@ -9,7 +9,7 @@ import numpy as np
 from fitness.data import Dataset, Fold, Folds
 
 _LEAVE_ONE_OUT = 12  # up to this many rows every row is a fold of its own
-_END_SHARES = (0.1, 0.2, 0.3)  # of the rows, held out at one end: a law that extrapolates does so from anywhere
+_END_SHARE = 0.2  # of the rows, held out at one end
 _BEYOND = 0.05  # a range this much (of the data's span) wider than the data announces extrapolation
 _LEAST = 8  # rows below which no end is held out
 
@@ -20,8 +20,7 @@ def make_folds(
     """Folds of a data set without groups.
 
     `ranges[i]` is where the law must hold in feature i; where it exceeds the rows by more than 5% of their span,
-    folds hold out the tenth, the fifth and three tenths of the rows nearest to that end (evaluation from rolling origins,
-    Tashman 2000). With one row there is nothing to hold out.
+    a fold holds out the fifth of the rows nearest to that end. With one row there is nothing to hold out.
     """
     n = data.n_rows
     if n < 2:
@@ -48,12 +47,12 @@ def ends_exceeded(x: np.ndarray, low: float, high: float) -> tuple[bool, bool]:
 def _end_folds(x: np.ndarray, low: float, high: float) -> list[Fold]:
     if len(x) < _LEAST:
         return []
+    count = round(_END_SHARE * len(x))
     below, above = ends_exceeded(x, low, high)
     order = np.argsort(x, kind="stable")
     folds = []
-    for count in sorted({max(1, round(share * len(x))) for share in _END_SHARES}):
-        if above:
-            folds.append(Fold(np.sort(order[:-count]), np.sort(order[-count:]), "ends"))
-        if below:
-            folds.append(Fold(np.sort(order[count:]), np.sort(order[:count]), "ends"))
+    if above:
+        folds.append(Fold(np.sort(order[:-count]), np.sort(order[-count:]), "ends"))
+    if below:
+        folds.append(Fold(np.sort(order[count:]), np.sort(order[:count]), "ends"))
     return [f for f in folds if np.ptp(x[f.fit]) > 0.0]
