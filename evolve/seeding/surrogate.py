@@ -40,7 +40,7 @@ def fit(
     X: F64, z: F64, w: F64, start: F64 | None = None, nugget: float = 1e-4, iterations: int = 20
 ) -> Surrogate | None:
     """Fit to the first ROWS rows (they are in random order), lengths from `start` (in spreads); None where it cannot be."""
-    if not np.isfinite(X).all() or z.std() == 0.0:
+    if not all(np.isfinite(given).all() for given in (X, z, w)) or z.std() == 0.0:
         return None
     V, dV = _evened(X)
     spread = V.std(axis=1)
