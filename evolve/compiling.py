@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import IO
 
-from operators import jit
+from operators.jit import CACHE
 
 VARIATION, SIMPLIFICATION = "variation", "simplification"  # the stages that `operators.precompile` prints
 
@@ -22,7 +22,7 @@ class Precompiler:
 
     def __init__(self) -> None:
         self._done = {VARIATION: threading.Event(), SIMPLIFICATION: threading.Event()}
-        if jit.is_complete() or not jit.can_keep():
+        if CACHE.complete or CACHE.folder is None:
             self._all_done()
             return
         command = [

@@ -14,13 +14,7 @@ Three kinds of compiled function:
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import os
-import shutil
-import warnings
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +24,30 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from operators.jit import CACHE_DIR_LOCK
+from operators.kernel_cache import KernelCache
 
 _FAST = {"contract", "reassoc", "arcp", "nsz"}
 _EXACT = {"contract"}  # fused multiply-add only: range reductions rely on the order of operations
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
-_KEPT_CACHES = 3
 
 NUMBERS = types.CPointer(types.float64)  # a block of rows
 NUMBER = types.float64
 INDICES = types.CPointer(types.int64)
 BYTES = types.CPointer(types.uint8)
 COUNT = types.int64
+
+
+def _sources() -> Iterator[Path]:
+    """What kernels are made of: the modules that use the decorators, and the tables these build upon."""
+    here = Path(__file__).parent
+    operators = here.parent / "operators"
+    yield from (here / "metrics.py", operators / "primitives.py", operators / "program.py")
+    yield from (
+        f for f in sorted(here.glob("*.py")) if f.name == "jit.py" or b"from fitness.jit import" in f.read_bytes()
+    )
+
+
+CACHE = KernelCache("kernels", Path(__file__).parent, _sources)
 
 
 def kernel(function: Callable[..., Any] | None = None, *, entry: bool = True) -> Any:
@@ -51,7 +57,7 @@ def kernel(function: Callable[..., Any] | None = None, *, entry: bool = True) ->
     """
     if function is None:
         return lambda f: kernel(f, entry=entry)
-    return _compiled(numba.njit, function, nogil=True, fastmath=_FAST, no_cpython_wrapper=not entry, **_OPTIONS)
+    return CACHE.compiled(numba.njit, function, nogil=True, fastmath=_FAST, no_cpython_wrapper=not entry, **_OPTIONS)
 
 
 def scalar(function: Callable[..., Any]) -> Any:
@@ -64,7 +70,7 @@ def block_function(*arguments: Any, result: Any = types.void) -> Callable[[Calla
     signature = result(*arguments)
 
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled = _compiled(numba.cfunc, function, signature, nopython=True, fastmath=_FAST, error_model="numpy")
+        compiled = CACHE.compiled(numba.cfunc, function, signature, nopython=True, fastmath=_FAST, error_model="numpy")
         symbol = f"{function.__module__}.{function.__name__}"
         llvmlite.binding.add_symbol(symbol, compiled.address)
         _alive.append(compiled)
@@ -90,77 +96,3 @@ def pointer(typing_context, array, index):  # type: ignore[no-untyped-def]
         return cgutils.get_item_pointer(context, builder, array_type, struct, [arguments[1], *zeros])
 
     return types.CPointer(array.dtype)(array, types.intp), generate
-
-
-def _compiled(decorator: Callable[..., Any], function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    folder = _cache_folder()
-    if folder is None:
-        return decorator(*arguments, **options)(function)
-    with _numba_cache_in(folder):
-        return decorator(*arguments, cache=True, **options)(function)
-
-
-@contextlib.contextmanager
-def _numba_cache_in(folder: Path) -> Iterator[None]:
-    """Numba chooses a function's cache folder while it is decorated; other users of numba are not affected."""
-    with CACHE_DIR_LOCK:
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(folder)
-        try:
-            yield
-        finally:
-            numba.config.CACHE_DIR = before
-
-
-@cache
-def _cache_folder() -> Path | None:
-    """Where compiled kernels are kept: a folder named after their sources, or None.
-
-    Numba only looks at a function's own file to see whether a cached version is out of date, not at the functions
-    and constants it uses; naming the folder after everything that kernels are made of closes that gap.
-    """
-    here = Path(__file__).parent
-    tables = [
-        here / "metrics.py",
-        here.parent / "operators" / "primitives.py",
-        here.parent / "operators" / "program.py",
-    ]
-    digest = hashlib.sha256()
-    for source in [*sorted(here.glob("*.py")), *tables]:
-        text = source.read_bytes()
-        if source in tables or source.name == "jit.py" or b"from fitness.jit import" in text:
-            digest.update(text)
-    name = f"kernels-{digest.hexdigest()[:16]}"
-    user = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    candidates = [Path(numba.config.CACHE_DIR)] if numba.config.CACHE_DIR else []
-    for base in [*candidates, here / "__pycache__", Path(user).expanduser() / "evolve-sr"]:
-        if _writable(base / name):
-            _forget_old(base, base / name)
-            return base / name
-    warnings.warn(
-        "compiled kernels are not kept on disk, so every start compiles them again: no folder could be written. "
-        "Set NUMBA_CACHE_DIR to a writable folder.",
-        RuntimeWarning,
-        stacklevel=2,
-    )
-    return None
-
-
-def _writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
-    except OSError:
-        return False
-    return True
-
-
-def _forget_old(base: Path, current: Path) -> None:
-    """Drop the caches of earlier versions of the sources, except the newest few."""
-    with contextlib.suppress(OSError):
-        others = [f for f in base.glob("kernels-*") if f != current]
-        others.sort(key=lambda f: f.stat().st_mtime, reverse=True)
-        for folder in others[_KEPT_CACHES - 1 :]:
-            shutil.rmtree(folder, ignore_errors=True)

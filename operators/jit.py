@@ -9,20 +9,14 @@ of everything it calls is copied into it and optimised again, at every level. Tw
 * `outer`: compiled once, for the types its annotations name, and called by its symbol.
 
 `kernel` is the entry that Python calls. Nothing is compiled when modules are imported but on the first call of a
-kernel. Compiled code is kept in a folder named after the sources of the package, because numba looks only at a
-function's own file to see whether a kept version is out of date, and not at the functions it calls.
+kernel.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dis
 import functools
-import hashlib
 import inspect
-import shutil
-import tempfile
-import threading
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,14 +30,23 @@ from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
+from operators.kernel_cache import COMPILING, KernelCache
+
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
-_KEPT = 3  # folders of compiled code
 _TYPES: dict[str, types.Type] = {
     "int": types.int64, "float": types.float64, "bool": types.boolean, "None": types.void, "U64": types.uint64,
 }  # fmt: skip
 
-# The cache folder is a global of numba's: threads that compile take turns at changing it.
-CACHE_DIR_LOCK = threading.RLock()
+
+def _sources() -> Iterator[Path]:
+    """What kernels are made of: this module, and those that use its decorators or the table of primitives."""
+    for module in sorted(Path(__file__).parent.glob("*.py")):
+        text = module.read_bytes()
+        if module.name == "jit.py" or b"from operators.jit import" in text or b"OPCODE" in text:
+            yield module
+
+
+CACHE = KernelCache("operators", Path(__file__).parent, _sources)
 
 
 def register(name: str, kind: types.Type) -> None:
@@ -81,10 +84,10 @@ class _Outer:
     compiled: Any = None  # the machine code must outlive every caller
 
     def compile(self) -> None:
-        with CACHE_DIR_LOCK:  # another thread may not find it compiled before its symbol is known
+        with COMPILING:  # another thread may not find it compiled before its symbol is known
             if self.compiled is None:
                 _compile_callees(self.source)
-                compiled = _cached(numba.cfunc, self.signature, nopython=True, error_model="numpy")(self.source)
+                compiled = CACHE.compiled(numba.cfunc, self.source, self.signature, nopython=True, error_model="numpy")
                 llvmlite.binding.add_symbol(self.symbol, compiled.address)
                 self.compiled = compiled
 
@@ -125,7 +128,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any) -> Any:
         if not compiled:
             _compile_callees(function)
-            compiled.append(_cached(numba.njit, nogil=True, **_OPTIONS)(function))
+            compiled.append(CACHE.compiled(numba.njit, function, nogil=True, **_OPTIONS))
         return compiled[0](*arguments)
 
     return call
@@ -140,80 +143,3 @@ def _compile_callees(function: Callable[..., Any]) -> None:
             _outers[callee].compile()
         elif isinstance(callee, Dispatcher):
             _compile_callees(callee.py_func)
-
-
-def _cached(decorator: Callable[..., Any], *arguments: Any, **options: Any) -> Callable[..., Any]:
-    folder = _folder()
-    if folder is None:
-        return decorator(*arguments, **options)
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        with _keeping_in(folder):
-            return decorator(*arguments, cache=True, **options)(function)
-
-    return decorate
-
-
-@contextlib.contextmanager
-def _keeping_in(folder: Path) -> Iterator[None]:
-    """Numba chooses a function's cache folder while it is decorated; other users of numba are not affected."""
-    with CACHE_DIR_LOCK:
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(folder)
-        try:
-            yield
-        finally:
-            numba.config.CACHE_DIR = before
-
-
-@functools.cache
-def _folder() -> Path | None:
-    """A writable folder named after the sources of this package's kernels, or None: every start compiles anew."""
-    here = Path(__file__).parent
-    sources = [s.read_bytes() for s in sorted(here.glob("*.py"))]
-    kernels = b"".join(s for s in sources if b"operators.jit" in s or b"OPCODE" in s)
-    name = f"operators-{hashlib.sha256(kernels).hexdigest()[:16]}"
-    given = [Path(numba.config.CACHE_DIR)] if numba.config.CACHE_DIR else []
-    for base in [*given, here / "__pycache__", Path.home() / ".cache" / "evolve-sr"]:
-        if _writable(base / name):
-            _forget_old(base)
-            return base / name
-    return None
-
-
-_COMPLETE = "complete"
-
-
-def can_keep() -> bool:
-    """Is there a folder in which compiled kernels are kept?"""
-    return _folder() is not None
-
-
-def is_complete() -> bool:
-    """Have all kernels of these sources been compiled and kept once?"""
-    folder = _folder()
-    return folder is not None and (folder / _COMPLETE).exists()
-
-
-def mark_complete() -> None:
-    """Remember that all kernels are kept."""
-    folder = _folder()
-    if folder is not None:
-        (folder / _COMPLETE).touch()
-
-
-def _writable(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
-
-
-def _forget_old(base: Path) -> None:
-    """Drop what earlier versions of the sources left, except the newest few."""
-    with contextlib.suppress(OSError):
-        folders = sorted(base.glob("operators-*"), key=lambda f: f.stat().st_mtime, reverse=True)
-        for folder in folders[_KEPT:]:
-            shutil.rmtree(folder, ignore_errors=True)

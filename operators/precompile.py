@@ -11,7 +11,7 @@ import numpy as np
 from operators.complexity import complexities
 from operators.generate import random_batch
 from operators.grammar import Grammar
-from operators.jit import mark_complete
+from operators.jit import CACHE
 from operators.periodic import periodic_arguments
 from operators.primitives import ALL_NAMES
 from operators.program import ProgramBatch, apply, variable
@@ -44,7 +44,7 @@ def main() -> None:
     for name, stage in ((VARIATION, variation), (SIMPLIFICATION, simplification)):
         stage()
         print(name, flush=True)
-    mark_complete()
+    CACHE.mark_complete()
 
 
 if __name__ == "__main__":
