@@ -4,8 +4,10 @@
     PYTHONPATH=. python tests/bench/bench_search.py --only feynman --noise --seeds 1
     PYTHONPATH=. python tests/bench/bench_search.py --only typeI --seeds 0 --problems leavitt_1912,mauna_loa_co2
     PYTHONPATH=. python tests/bench/bench_search.py --only strogatz --tools pyoperon
+    PYTHONPATH=. python tests/bench/bench_search.py --only feynman --time 20 --set search.seeding_units=0 --runs runs/ablation
 
-Suites: frontier, feynman, strogatz, typeI, typeII (all of them without --only). The material is looked for in
+`--set` changes our engine (an ablation: give it a --runs folder of its own). Suites: frontier, feynman, strogatz, typeI,
+typeII (all of them without --only). The material is looked for in
 ../shared beside the checkout. A run of ours that finds an exact law stops early by itself.
 
 What was measured is kept: our rows in RUNS/ours.csv (a table that was interrupted goes on where it stopped; --fresh
@@ -51,6 +53,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1, help="cores for all runs together")
     parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared", help="the material")
     parser.add_argument("--runs", type=Path, default=ROOT / "runs" / "bench", help="folder of results and runs")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of our engine")
     parser.add_argument("--fresh", action="store_true", help="measure again what was measured before")
     return parser.parse_args()
 
@@ -88,7 +91,7 @@ def measure(suite: str, tool: str, given: argparse.Namespace, console: Console) 
         threads = max(1, given.cores // given.jobs)
 
         def one(job: tuple[Problem, int]) -> Outcome:
-            row = TOOLS[tool](job[0], Setting(job[1], given.time, threads, noise, Path(scratch)))
+            row = TOOLS[tool](job[0], Setting(job[1], given.time, threads, noise, Path(scratch), tuple(given.set)))
             append_rows(file, [row])
             console.print(Text(f"{tool} {suite} {row.problem} seed {row.seed}: {summary(row)}"))
             return row

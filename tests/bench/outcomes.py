@@ -82,6 +82,7 @@ class Setting:
     threads: int
     noise: bool
     folder: Path  # of the runs
+    ours: tuple[str, ...] = ()  # settings of our engine, KEY=VALUE
 
 
 def ours(problem: Problem, setting: Setting) -> Outcome:
@@ -92,7 +93,7 @@ def ours(problem: Problem, setting: Setting) -> Outcome:
     command = [
         sys.executable, "-m", "evolve", "run", str(problem.place), *problem.flags, "--seed", str(setting.seed),
         "--time", f"{setting.budget:g}s", "--out", str(folder), "--set", f"threads={setting.threads}",
-        "--set", "report.enabled=false",
+        "--set", "report.enabled=false", *(word for given in setting.ours for word in ("--set", given)),
     ]  # fmt: skip
     ended = _process(command, setting.budget + _GRACE)
     if not (folder / "result.json").is_file():
