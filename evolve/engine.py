@@ -11,7 +11,7 @@ import numpy as np
 
 from evolve.config import RunConfig
 from evolve.description import Description
-from evolve.exact import exact_loss
+from evolve.exact import Rounding, exact_loss
 from evolve.finish import Problem
 from evolve.graft import Grafter
 from evolve.grouped.opening import open_grouped
@@ -138,6 +138,7 @@ def open_search(task: Task, problem: Problem, streams: Streams, config: RunConfi
         grafter=Grafter(streams.sample, sample, grammar, problem.metric),
         grow=evaluator.grow,
         resolution=Resolution(sample.X, _beyond(task)),
+        rounding=Rounding(sample, problem.metric),
         max_evaluations=config.evaluations,
     )
     return search, evaluator

@@ -16,6 +16,7 @@ from evolve.candidate import Candidate, Front
 from evolve.compiling import VARIATION, precompiler
 from evolve.config import SearchConfig
 from evolve.description import Description
+from evolve.exact import Rounding
 from evolve.graft import Grafter
 from evolve.islands import Island
 from evolve.refine import neighbours
@@ -66,7 +67,8 @@ class Search:
     `description` says which laws pay for their length. `proposals` brings programs found by other means than variation;
     they are scored as they come. `starts` are known laws to begin with. `grafter` extends the laws that enter the front.
     `grow` gives the evaluator more rows, if it has any, when the front has settled on those it uses. `resolution` refuses
-    oscillations too fast for the rows. Without a budget of evaluations the search runs until its law is exact or the front
+    oscillations too fast for the rows. `rounding` knows laws that are exact but for the digits of the inputs; what such a
+    law leaves is exact for all others. Without a budget of evaluations the search runs until its law is exact or the front
     has settled; the caller may stop at any generation.
     """
 
@@ -83,6 +85,7 @@ class Search:
         grafter: Grafter | None = None,
         grow: Callable[[], bool] = lambda: False,
         resolution: Resolution | None = None,
+        rounding: Rounding | None = None,
         max_evaluations: int | None = None,
     ) -> None:
         self.evaluator = evaluator
@@ -96,6 +99,7 @@ class Search:
         self._grafter = grafter
         self._grow = grow
         self._resolution = resolution
+        self._rounding = rounding
         self.timer = Timer()
         self._simplifier = Simplifier(wait=max_evaluations is not None, timer=self.timer)
         self._max_evaluations = max_evaluations
@@ -208,8 +212,11 @@ class Search:
     def _remember_front(self) -> None:
         """What the laws of this generation have to improve on."""
         front = self.front.pareto()
+        if self._rounding is not None:
+            rounded = (c.loss for c in front if c.loss > self.exact and self._rounding.explains(c.program, c.loss))
+            self.exact = max(rounded, default=self.exact)
         self._described = [(c.complexity, self._nats(c)) for c in front]
-        self._exact_in = front[-1].complexity if front[-1].loss <= self.exact else None
+        self._exact_in = min((c.complexity for c in front if c.loss <= self.exact), default=None)
 
     def _fits_noise(self, scored: Scored) -> NDArray[np.bool_]:
         """Inexact laws below the noise that are longer than the shortest law there, (P,)."""

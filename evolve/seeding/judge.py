@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evolve.digits import Digits
 from evolve.seeding.build import Builder, Inexpressible, nearest_simple
-from evolve.seeding.digits import Digits
 from evolve.seeding.prune import prune
 from evolve.seeding.work import Meter
 from fitness.constants import fit

@@ -11,14 +11,15 @@ from deap import tools
 from evolve.candidate import Candidate, Front
 from evolve.choose import Judged, choose, judge
 from evolve.description import Description
-from evolve.exact import exact_loss, quantum
+from evolve.digits import quantum
+from evolve.exact import Rounding, exact_loss
 from evolve.islands import _distinct, _survivors
 from evolve.simple_numbers import simple_values
-from fitness.constants import fit
+from fitness.constants import fit, predict_one
 from fitness.data import Dataset
 from fitness.evaluator import InProcessEvaluator
 from fitness.folds import make_folds
-from fitness.metrics import BAD_LOSS
+from fitness.metrics import BAD_LOSS, METRICS
 from fitness.row_errors import row_errors
 from fitness.sample import stratified_sample
 from fitness.score import Scored
@@ -195,6 +196,21 @@ def test_rounding_and_exactness() -> None:
     loss = float(fit(ProgramBatch.of([law("sin(x)")]), data, "mse", 0).loss[0])
     assert loss <= exact_loss(y, "mse") < 1e-15
     assert exact_loss(np.array([1.0, 2.0, 3.0, 5.0]), "mse") < 1e-15  # integers measured are not integers rounded
+
+
+@pytest.mark.parametrize("metric", ["mse", "rmse", "mae", "mdae"])
+def test_a_steep_law_is_exact_to_the_digits_of_its_inputs(metric: str) -> None:
+    """Ten decimals of x leave an error in sin(40*x**2) that is far above ten decimals of y."""
+    x = np.random.default_rng(0).uniform(0.5, 3.0, 300)
+    y = np.round(np.sin(40.0 * x * x), 10)
+    data = Dataset.of(np.round(x, 10)[None], y, ("x",))
+    rounding = Rounding(data, metric)
+    true, near = law("sin(40.0*x**2)"), law("sin(40.000001*x**2)")
+    loss, other = (METRICS[metric].loss(y, predict_one(p, data.X)) for p in (true, near))
+    assert loss > exact_loss(y, metric)
+    assert rounding.explains(true, loss)
+    assert not rounding.explains(near, other)
+    assert not Rounding(Dataset.of(x[None], y, ("x",)), metric).explains(near, other)  # x has all its digits
 
 
 @pytest.mark.parametrize(

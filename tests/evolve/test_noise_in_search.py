@@ -8,6 +8,7 @@ import pytest
 from evolve.candidate import Candidate
 from evolve.config import SearchConfig
 from evolve.description import Description
+from evolve.exact import Rounding, exact_loss
 from evolve.search import Search, State
 from fitness.data import Dataset
 from fitness.evaluator import InProcessEvaluator
@@ -68,3 +69,21 @@ def test_once_a_law_is_exact_only_a_shorter_exact_law_is_progress() -> None:
     assert search._pays(law(search.exact, longest - 1))
     assert not search._pays(law(search.exact, longest + 2))
     assert not search._pays(law(1.01 * search.exact, 1))  # far better than any law of its length
+
+
+def test_a_law_that_is_exact_but_for_the_digits_of_the_inputs_ends_the_search() -> None:
+    x = np.random.default_rng(0).uniform(0.5, 3.0, 200)
+    data = Dataset.of(np.round(x, 9)[None], np.round(np.sin(40.0 * x * x), 9), ("x",))
+    grammar = Grammar(1, PRIMITIVES)
+    config = SearchConfig(population=100, islands=1, exact_patience=2_000)
+
+    def ended(rounding: Rounding | None) -> str | None:
+        search = Search(
+            np.random.default_rng(0), grammar, InProcessEvaluator(data, "mse", 1), config, exact_loss(data.y, "mse"),
+            Description(grammar, "mse", data.n_rows), starts=[parse("sin(40.0*x**2)", ("x",))], rounding=rounding,
+            max_evaluations=10_000,
+        )  # fmt: skip
+        return list(search.generations())[-1].reason
+
+    assert str(ended(None)).startswith("evaluations")
+    assert str(ended(Rounding(data, "mse"))).startswith("exact")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from evolve.seeding.build import evaluate
+from fitness.constants import predict_one
 from fitness.data import Dataset
 from operators.program import Program
 
@@ -31,7 +31,7 @@ class Digits:
     """The rounding of a data set's numbers, and what it does to the error of an exact law."""
 
     def __init__(self, data: Dataset) -> None:
-        self.X = data.X[:, :_LOOKED_AT]
+        self.X = np.ascontiguousarray(data.X[:, :_LOOKED_AT])
         self.y_rounding = quantum(data.y) / np.sqrt(12.0)
         steps = np.array([quantum(x) for x in data.X])
         shift = np.random.default_rng(22).uniform(-0.5, 0.5, self.X.shape)
@@ -40,6 +40,6 @@ class Digits:
     def expected_error(self, program: Program) -> float:
         """The rms error that the law would have, were it the truth, for the rounding alone."""
         with np.errstate(all="ignore"):
-            moved = evaluate(program, self.X_rounded) - evaluate(program, self.X)
+            moved = predict_one(program, self.X_rounded) - predict_one(program, self.X)
         size = float(np.sqrt(np.mean(moved**2) + self.y_rounding**2))
         return size if np.isfinite(size) else 0.0
