@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # these bring the kernels; a session begins before they are l
     from fitness.evaluator import Account
 
 _RESERVE_SHARE = 0.1  # of the time budget, kept for choosing, polishing, verifying and the report
-_RESERVE_SHARE_OF_GROUPS = 0.16  # whose laws are chosen by running the emitted code
+_LONG_RESERVE_SHARE = 0.16  # where the choice runs emitted code (groups) or looks for shortest forms (Frontier-CS)
 _RESERVE_LEAST, _RESERVE_MOST = 4.0, 20.0
 _GRACE = 10.0  # seconds that a first start, which has to compile, may take beyond the time budget
 _INTERIM_PAUSE = 5.0  # seconds between two interim laws in best.py
@@ -57,8 +57,8 @@ class Session:
         self._last = Progress(self.elapsed, 0, 0, first[1], 0, as_text(task, first[0]), 1, "compile")
         self._published_at = self._began
         budget = self.config.time
-        grouped = task.dataset.group is not None
-        self._deadline = None if budget is None else self._began + budget - _reserve(budget, grouped)
+        share = _LONG_RESERVE_SHARE if task.grouped or task.frontier is not None else _RESERVE_SHARE
+        self._deadline = None if budget is None else self._began + budget - _reserve(budget, share)
         self._observers.started(self._title(folder))
         for text in (*task.notes, *task.warnings):
             print(f"note: {text}", file=sys.stderr)
@@ -164,8 +164,7 @@ class Session:
         )
 
 
-def _reserve(budget: float, grouped: bool) -> float:
-    share = _RESERVE_SHARE_OF_GROUPS if grouped else _RESERVE_SHARE
+def _reserve(budget: float, share: float) -> float:
     return min(max(share * budget, _RESERVE_LEAST), _RESERVE_MOST, 0.5 * budget)
 
 
