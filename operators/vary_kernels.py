@@ -218,7 +218,10 @@ def _point(state, code, arg, value, n, unary, unary_w, binary, binary_w, feature
 
 @inner
 def _nudge(state, arg, value, code, n):
-    """Move one number: a small step, a new order of magnitude, or (an exponent) a simple power."""
+    """Move one number: a small step, a new order of magnitude, or (an exponent) a simple power.
+
+    A structural number that is moved by anything but a simple power is a fitted one from then on.
+    """
     count = 0
     chosen = -1
     for i in range(n):
@@ -230,9 +233,12 @@ def _nudge(state, arg, value, code, n):
         return False
     if chosen + 1 < n and code[chosen + 1] == _POW and _uniform(state) < 0.5:
         value[chosen], arg[chosen] = _EXPONENTS[_below(state, len(_EXPONENTS))], FIXED
-    elif arg[chosen] == FIXED and chosen + 1 < n and code[chosen + 1] != _POW:
+        return True
+    if arg[chosen] == FIXED:
         arg[chosen] = FREE
-    elif _uniform(state) < 0.5:
+        if chosen + 1 < n and code[chosen + 1] != _POW:
+            return True
+    if _uniform(state) < 0.5:
         value[chosen] = value[chosen] * np.exp(0.5 * _normal(state)) + 0.01 * _normal(state)
     else:
         value[chosen] = _random_value(state)

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from operators.arena import is_simple
 from operators.generate import random_batch
 from operators.grammar import Grammar, default_bans
-from operators.primitives import ALL_NAMES, FRONTIER_NAMES, OPCODE
-from operators.program import FREE, Program, ProgramBatch, apply, constant, variable
+from operators.primitives import ALL_NAMES, CONST, FRONTIER_NAMES, OPCODE
+from operators.program import FIXED, FREE, Program, ProgramBatch, apply, constant, variable
 from operators.vary import crossover, mutate
 from operators.vary_kernels import shape_hashes
 
@@ -38,6 +39,9 @@ def test_what_variation_makes_is_legal(name: str, seed: int) -> None:
             assert len(program) <= grammar.max_length
             assert program.depth <= grammar.max_depth
             assert program.n_constants <= grammar.max_constants
+            assert all(
+                is_simple.py_func(float(v)) for v in program.value[(program.code == CONST) & (program.arg == FIXED)]
+            )
 
 
 def test_variation_changes_programs_and_depends_on_the_generator_alone() -> None:
