@@ -20,7 +20,7 @@ from fitness.rank_kernels import dominance_counts
 from fitness.score import Scored
 from operators.grammar import Grammar
 from operators.program import ProgramBatch
-from operators.vary_kernels import shape_hashes
+from operators.row_kernels import shape_hashes
 
 I64 = NDArray[np.int64]
 

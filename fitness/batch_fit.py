@@ -30,14 +30,14 @@ Buffers = namedtuple("Buffers", "slots prediction errors weight kept")
 
 
 @kernel(entry=False)
-def score(tree, quick_plan, X, target, value, buffers):  # type: ignore[no-untyped-def]
+def score(tree, quick_plan, X, target, value, buffers):
     """The loss of a program at the given node values; its predictions are left in the buffers."""
     predicted(tree, quick_plan, value, X, 0, X.shape[1], buffers.slots, buffers.prediction)
     return loss_of(target.metric, target.y, target.spread, buffers.prediction, buffers.errors)
 
 
 @kernel(entry=False)
-def choose_start(tree, X, target, effort, work, algebra, kept):  # type: ignore[no-untyped-def]
+def choose_start(tree, X, target, effort, work, algebra, kept):
     """Move algebra.value to the best start for a space that is not linear in the prediction.
 
     The affine constants cannot be solved for in such a space, but they can in the relative and in the plain one:
@@ -62,7 +62,7 @@ def choose_start(tree, X, target, effort, work, algebra, kept):  # type: ignore[
 
 
 @kernel(entry=False)
-def fit_constants(tree, X, target, effort, work, algebra, kept):  # type: ignore[no-untyped-def]
+def fit_constants(tree, X, target, effort, work, algebra, kept):
     """Descend from algebra.value in the target's space; returns (iterations, reason)."""
     if target.space == SYMMETRIC or target.space == LOG:
         choose_start(tree, X, target, effort, work, algebra, kept)
@@ -72,7 +72,7 @@ def fit_constants(tree, X, target, effort, work, algebra, kept):  # type: ignore
 
 
 @kernel(entry=False)
-def robust_weights(target, buffers, share):  # type: ignore[no-untyped-def]
+def robust_weights(target, buffers, share):
     """From the predictions in the buffers: the weights of the next least-squares problem, into buffers.weight.
 
     Absolute errors: weight / sqrt(|residual|), so that squares add up to absolute values. Their median: the rows
@@ -98,7 +98,7 @@ def robust_weights(target, buffers, share):  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def fit_robustly(tree, quick_plan, X, target, effort, best_loss, best, work, algebra, buffers):  # type: ignore[no-untyped-def]
+def fit_robustly(tree, quick_plan, X, target, effort, best_loss, best, work, algebra, buffers):
     """Iteratively reweighted least squares from algebra.value; `best` (node values) follows the lowest loss."""
     n = X.shape[1]
     share = 1e-2
@@ -118,7 +118,7 @@ def fit_robustly(tree, quick_plan, X, target, effort, best_loss, best, work, alg
 
 
 @kernel(entry=False)
-def fit_program(tree, quick_plan, X, target, effort, value, work, algebra, buffers):  # type: ignore[no-untyped-def]
+def fit_program(tree, quick_plan, X, target, effort, value, work, algebra, buffers):
     """Fit and score one program; `value` (its node values) is changed where that lowers the loss.
 
     Returns (loss, iterations, reason, redundant constants) and leaves the predictions in the buffers.
@@ -148,7 +148,7 @@ def fit_program(tree, quick_plan, X, target, effort, value, work, algebra, buffe
 
 
 @kernel
-def fit_batch(  # type: ignore[no-untyped-def]
+def fit_batch(
     code, arg, value, length, X, target, effort, first, last, loss, iterations, reason, redundant, signatures
 ):
     """Fit programs first..last in place (value (P, L)) and fill the vectors (P,) of what is known about each.

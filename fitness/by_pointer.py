@@ -16,7 +16,7 @@ from fitness.plan import PLAN_ROWS
     BYTES, COUNT, INDICES, COUNT, COUNT, NUMBERS, NUMBERS, COUNT, COUNT, NUMBERS, NUMBERS, COUNT, COUNT, COUNT,
     NUMBERS, NUMBERS, COUNT, NUMBERS, INDICES, NUMBERS, NUMBERS, COUNT, result=NUMBER,
 )  # fmt: skip
-def accumulate_at(  # type: ignore[no-untyped-def]
+def accumulate_at(
     code, length, plan, plan_width, k, value, X, features, n_rows, y, weight, space, start, stop,
     slots, adjoint, width, scale, row, factor, G, columns,
 ):  # fmt: skip
@@ -33,7 +33,7 @@ def accumulate_at(  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def normal_equations(tree, value, rows, work, G):  # type: ignore[no-untyped-def]
+def normal_equations(tree, value, rows, work, G):
     """`normal_equations.accumulate`, by its symbol."""
     return accumulate_at(
         pointer(tree.code, 0), tree.length, pointer(tree.plan, 0), tree.plan.shape[1], tree.k, pointer(value, 0),
@@ -44,9 +44,7 @@ def normal_equations(tree, value, rows, work, G):  # type: ignore[no-untyped-def
 
 
 @block_function(BYTES, COUNT, INDICES, COUNT, NUMBERS, NUMBERS, COUNT, COUNT, COUNT, COUNT, NUMBERS, COUNT, NUMBERS)
-def predict_at(  # type: ignore[no-untyped-def]
-    code, length, plan, plan_width, value, X, features, n_rows, start, stop, slots, n_slots, out
-):
+def predict_at(code, length, plan, plan_width, value, X, features, n_rows, start, stop, slots, n_slots, out):
     predict_rows(
         array_at(code, (length,)), array_at(value, (length,)), length, array_at(X, (features, n_rows)), start, stop,
         array_at(plan, (PLAN_ROWS, plan_width)), array_at(slots, (n_slots, BLOCK)), array_at(out, (stop - start,)),
@@ -54,7 +52,7 @@ def predict_at(  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def predicted(tree, quick_plan, value, X, start, stop, slots, out):  # type: ignore[no-untyped-def]
+def predicted(tree, quick_plan, value, X, start, stop, slots, out):
     """`kernels.predict_rows`, by its symbol: out[: stop - start] = the values on rows start..stop."""
     predict_at(
         pointer(tree.code, 0), tree.length, pointer(quick_plan, 0), quick_plan.shape[1], pointer(value, 0),

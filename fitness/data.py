@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -89,7 +89,7 @@ class Folds:
 
     items: tuple[Fold, ...] = field(default_factory=tuple)
 
-    def __iter__(self):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[Fold]:
         return iter(self.items)
 
     def __len__(self) -> int:

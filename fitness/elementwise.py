@@ -24,28 +24,28 @@ _REPEATED = 64  # integer exponents up to this are powers by repeated multiplica
 
 
 @block_function(NUMBERS, NUMBER, COUNT)
-def fill(out, value, n):  # type: ignore[no-untyped-def]
+def fill(out, value, n):
     """out = value"""
     for r in range(n):
         out[r] = value
 
 
 @block_function(NUMBERS, NUMBERS, NUMBER, COUNT)
-def scaled_copy(out, a, scale, n):  # type: ignore[no-untyped-def]
+def scaled_copy(out, a, scale, n):
     """out = scale * a"""
     for r in range(n):
         out[r] = scale * a[r]
 
 
 @block_function(NUMBERS, NUMBERS, NUMBER, COUNT)
-def scaled_add(out, a, scale, n):  # type: ignore[no-untyped-def]
+def scaled_add(out, a, scale, n):
     """out += scale * a"""
     for r in range(n):
         out[r] += scale * a[r]
 
 
 @block_function(COUNT, NUMBERS, NUMBERS, COUNT)
-def _large_angles(c, a, out, n):  # type: ignore[no-untyped-def]
+def _large_angles(c, a, out, n):
     """Redo sin, cos or tan with the C library where |a| is too large for the fast argument reduction."""
     large = 0
     for r in range(n):
@@ -58,7 +58,7 @@ def _large_angles(c, a, out, n):  # type: ignore[no-untyped-def]
 
 
 @block_function(COUNT, NUMBERS, NUMBERS, COUNT)
-def unary(c, a, out, n):  # type: ignore[no-untyped-def]
+def unary(c, a, out, n):
     """out = primitive c of a"""
     if c == NEG:
         for r in range(n):
@@ -116,7 +116,7 @@ def unary(c, a, out, n):  # type: ignore[no-untyped-def]
 
 
 @block_function(COUNT, NUMBERS, NUMBERS, NUMBERS, COUNT)
-def binary(c, a, b, out, n):  # type: ignore[no-untyped-def]
+def binary(c, a, b, out, n):
     """out = primitive c of a and b"""
     if c == ADD:
         for r in range(n):
@@ -145,7 +145,7 @@ def binary(c, a, b, out, n):  # type: ignore[no-untyped-def]
 
 
 @block_function(NUMBERS, NUMBER, NUMBERS, COUNT)
-def power(a, s, out, n):  # type: ignore[no-untyped-def]
+def power(a, s, out, n):
     """out = a ** s for one exponent: integers by repeated squaring, other exponents through the logarithm"""
     if s == 0.0 or abs(s) == math.inf or s != s:
         for r in range(n):
@@ -179,7 +179,7 @@ def power(a, s, out, n):  # type: ignore[no-untyped-def]
 
 
 @block_function(COUNT, NUMBERS, NUMBER, NUMBERS, COUNT)
-def binary_number_right(c, a, s, out, n):  # type: ignore[no-untyped-def]
+def binary_number_right(c, a, s, out, n):
     """out = primitive c of a and the number s"""
     if c in (ADD, SUB):
         s = s if c == ADD else -s
@@ -202,7 +202,7 @@ def binary_number_right(c, a, s, out, n):  # type: ignore[no-untyped-def]
 
 
 @block_function(COUNT, NUMBER, NUMBERS, NUMBERS, COUNT)
-def binary_number_left(c, s, b, out, n):  # type: ignore[no-untyped-def]
+def binary_number_left(c, s, b, out, n):
     """out = primitive c of the number s and b"""
     if c == SUB:
         for r in range(n):
@@ -222,7 +222,7 @@ def binary_number_left(c, s, b, out, n):  # type: ignore[no-untyped-def]
 
 
 @block_function(COUNT, NUMBERS, NUMBERS, NUMBERS, NUMBER, NUMBERS, COUNT)
-def reverse_unary(c, a, out, above, scale, below, n):  # type: ignore[no-untyped-def]
+def reverse_unary(c, a, out, above, scale, below, n):
     """below = scale * above * d(primitive c)/da, given its argument a and its value out"""
     if c == INV:
         for r in range(n):
@@ -273,7 +273,7 @@ def reverse_unary(c, a, out, above, scale, below, n):  # type: ignore[no-untyped
 
 
 @block_function(COUNT, COUNT, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBER, NUMBERS, COUNT)
-def reverse_binary(c, side, a, b, out, above, scale, below, n):  # type: ignore[no-untyped-def]
+def reverse_binary(c, side, a, b, out, above, scale, below, n):
     """below = scale * above * d(primitive c)/d(operand `side`), given both operands and the value out"""
     if c == MUL:
         other = b if side == 0 else a

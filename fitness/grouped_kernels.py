@@ -4,9 +4,6 @@ The locals are separable: given the constants, each cluster is a small least-squ
 constants are fitted by Gauss-Newton on the problem from which the locals have been eliminated (the Schur complement
 of the block-arrow normal equations; Golub and Pereyra 1973 call the linear case variable projection), and the locals
 are solved again after every step.
-
-The locals of a window with few rows are pulled toward their starts by springs as stiff as a share of what the data know
-of each local at the start: a direction the window does not determine stays where the training clusters have it.
 """
 
 from __future__ import annotations
@@ -19,7 +16,8 @@ import numpy as np
 from fitness.by_pointer import normal_equations, predicted
 from fitness.jit import kernel
 from fitness.kernels import BLOCK
-from fitness.least_squares import PLAIN, RELATIVE, accept, move, new_algebra
+from fitness.least_squares import PLAIN, RELATIVE, new_algebra
+from fitness.locals_kernels import equations, fit_locals, locate, new_scratch, refine_locals
 from fitness.loss_kernels import loss_of, median, signature
 from fitness.metrics import BAD_LOSS
 from fitness.normal_equations import Rows, Tree, new_workspace, solve
@@ -33,10 +31,7 @@ Panel = namedtuple("Panel", "X y weight space metric start cut stop kinds spread
 # are those given, else the medians over the clusters.
 Effort = namedtuple("Effort", "steps outer pull given")
 
-_FIRST_DAMPING, _MOST_DAMPING = 0.1, 1e8
 _SMALL_GAIN = 1e-9
-_NO_GAIN = 1e-7  # of the squared error of one cluster: a thousandth of the locals' standard errors
-_RESOLVE = 1.0  # times the squared error: when the affine locals promise more, they are solved again at once
 _POOLED_STEPS = 8
 BLUNT = 4.0  # losses beyond so many times the scale of a cluster count by their logarithm
 WORST = 1e6  # times its scale: the loss of a cluster that fails
@@ -44,107 +39,16 @@ _SUSPICIOUS = 2.0  # a fit this much worse than the others is tried from another
 _NO_PULL = 1e-6
 _ROWS_A_LOCAL, _SLACK = 3, 1e-4  # with so many rows for each local the springs are slackened by this factor
 
-# Scratch of one program. `value` (nodes,), `start` (nodes,): node values; `first` (K,): a node of each local.
-Scratch = namedtuple(
-    "Scratch", "value start locals trial kept ridge anchor first errors buffer prediction S T inverse column"
-)
-
 
 @kernel(entry=False)
-def new_scratch(width, n_groups, n_rows):  # type: ignore[no-untyped-def]
-    """Scratch for programs of up to `width` nodes over n_groups clusters, the largest part of n_rows rows."""
-    k = MAX_PARAMETERS + 1
-    return Scratch(
-        np.empty(width), np.empty(width), np.empty((n_groups, width)), np.empty((n_groups, width)), np.empty(width),
-        np.zeros(k), np.zeros(k), np.zeros(k, np.int64), np.empty(n_groups), np.empty(max(n_groups, n_rows)),
-        np.empty(n_rows), np.empty((k, k)), np.empty((k, k)), np.empty((n_groups, k, k)), np.empty(k),
-    )  # fmt: skip
-
-
-@kernel(entry=False)
-def equations(tree, value, rows, scratch, work, G):  # type: ignore[no-untyped-def]
-    """The normal equations with the springs of the parameters added; returns the squared error with theirs."""
-    error = normal_equations(tree, value, rows, work, G)
-    k = tree.k
-    for p in range(k):
-        away = value[scratch.first[p]] - scratch.anchor[p]
-        G[p, p] += scratch.ridge[p]
-        G[k, p] += scratch.ridge[p] * away
-        G[p, k] = G[k, p]
-        error += scratch.ridge[p] * away * away
-    return error
-
-
-@kernel(entry=False)
-def locate(tree, first):  # type: ignore[no-untyped-def]
-    """first[p] = a node at which parameter p stands."""
-    for i in range(tree.length - 1, -1, -1):
-        if tree.plan[PARAM, i] >= 0:
-            first[tree.plan[PARAM, i]] = i
-
-
-@kernel(entry=False)
-def fit_locals(tree, rows, pull, steps, scratch, work, algebra):  # type: ignore[no-untyped-def]
-    """Fit the locals of one window in algebra.value, pulled to where they are now; returns the squared error.
-
-    Marquardt's method with the affine locals solved exactly; infinite when the start is bad.
-    """
-    k = tree.k
-    for p in range(k):
-        scratch.ridge[p] = 0.0
-        scratch.anchor[p] = algebra.value[scratch.first[p]]
-    error = normal_equations(tree, algebra.value, rows, work, algebra.G)
-    if not math.isfinite(error):
-        return math.inf
-    for p in range(k):
-        scratch.ridge[p] = pull * pull * algebra.G[p, p]
-        algebra.G[p, p] += scratch.ridge[p]
-    return refine_locals(tree, rows, error, steps, scratch, work, algebra)
-
-
-@kernel(entry=False)
-def refine_locals(tree, rows, error, steps, scratch, work, algebra):  # type: ignore[no-untyped-def]
-    """The descent of `fit_locals`, from equations that stand in algebra.G already."""
-    k = tree.k
-    n_exact = tree.n_affine if rows.space == PLAIN or rows.space == RELATIVE else 0
-    damping = _FIRST_DAMPING
-    for _ in range(steps):
-        promise = solve(algebra.G, k, n_exact, k, damping, algebra.L, algebra.step)
-        if not promise > _NO_GAIN * error:
-            break
-        move(tree, algebra.value, algebra.step, algebra.trial)
-        if n_exact == k:
-            for i in range(tree.length):
-                algebra.value[i] = algebra.trial[i]
-            return max(error - promise, 0.0)
-        trial_error = equations(tree, algebra.trial, rows, scratch, work, algebra.trial_G)
-        if n_exact > 0 and math.isfinite(trial_error):  # the affine locals follow the curved ones beyond the tangent
-            gain = solve(algebra.trial_G, k, n_exact, n_exact, 0.0, algebra.L, algebra.step)
-            left = trial_error - gain
-            if left < error and (trial_error >= error or gain > _RESOLVE * left):
-                move(tree, algebra.trial, algebra.step, algebra.trial)
-                trial_error = equations(tree, algebra.trial, rows, scratch, work, algebra.trial_G)
-        if trial_error < error:
-            accept(tree, algebra)
-            quality = (error - trial_error) / promise
-            damping *= 0.1 if quality > 0.75 else (0.5 if quality > 0.25 else 4.0)
-            error = trial_error
-        else:
-            damping *= 10.0
-            if damping > _MOST_DAMPING:
-                break
-    return error
-
-
-@kernel(entry=False)
-def whole_rows(panel, g):  # type: ignore[no-untyped-def]
+def whole_rows(panel, g):
     """All rows of cluster g."""
     w = g * panel.kinds
     return Rows(panel.X, panel.y, panel.weight, panel.space, panel.start[w], panel.stop[w])
 
 
 @kernel(entry=False)
-def fit_clusters(tree, panel, base, steps, scratch, work, algebra):  # type: ignore[no-untyped-def]
+def fit_clusters(tree, panel, base, steps, scratch, work, algebra):
     """Fit the locals of each whole cluster from `base`, into scratch.locals and errors; returns the total error.
 
     A cluster left clearly worse than the others is tried again from the median locals.
@@ -176,7 +80,7 @@ def fit_clusters(tree, panel, base, steps, scratch, work, algebra):  # type: ign
 
 
 @kernel(entry=False)
-def typical_error(panel, n_groups, scratch):  # type: ignore[no-untyped-def]
+def typical_error(panel, n_groups, scratch):
     """Median over clusters of the squared error of a row."""
     for g in range(n_groups):
         w = g * panel.kinds
@@ -185,7 +89,7 @@ def typical_error(panel, n_groups, scratch):  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def median_locals(tree, n_groups, base, scratch):  # type: ignore[no-untyped-def]
+def median_locals(tree, n_groups, base, scratch):
     """scratch.start = base with the median of each local over the clusters that could be fitted."""
     for i in range(tree.length):
         scratch.start[i] = base[i]
@@ -201,7 +105,7 @@ def median_locals(tree, n_groups, base, scratch):  # type: ignore[no-untyped-def
 
 
 @kernel(entry=False)
-def eliminate(tree, is_local, panel, scratch, work, algebra):  # type: ignore[no-untyped-def]
+def eliminate(tree, is_local, panel, scratch, work, algebra):
     """Add up the equations of the constants with each cluster's locals eliminated, into scratch.S (K + 1, K + 1).
 
     scratch.inverse[g, l] (K + 1,): by how much local l follows each constant, and in the last column its own step.
@@ -242,7 +146,7 @@ def eliminate(tree, is_local, panel, scratch, work, algebra):  # type: ignore[no
 
 
 @kernel(entry=False)
-def trial_clusters(tree, local_tree, is_local, panel, steps, scratch, work, algebra):  # type: ignore[no-untyped-def]
+def trial_clusters(tree, local_tree, is_local, panel, steps, scratch, work, algebra):
     """Locals after the constants' step in scratch.column, into scratch.trial; returns the total error."""
     total = 0.0
     for g in range(len(panel.start) // panel.kinds):
@@ -271,7 +175,7 @@ def trial_clusters(tree, local_tree, is_local, panel, steps, scratch, work, alge
 
 
 @kernel(entry=False)
-def fit_constants(tree, local_tree, is_local, panel, effort, total, scratch, work, algebra):  # type: ignore[no-untyped-def]
+def fit_constants(tree, local_tree, is_local, panel, effort, total, scratch, work, algebra):
     """Gauss-Newton on the constants, locals following; scratch.locals holds constants and locals of each cluster."""
     damping = 1e-3
     n_groups = len(panel.start) // panel.kinds
@@ -309,7 +213,7 @@ def fit_constants(tree, local_tree, is_local, panel, effort, total, scratch, wor
 
 
 @kernel(entry=False)
-def judge_windows(tree, quick_plan, slots, panel, effort, scratch, work, algebra, errors, fitted, predictions):  # type: ignore[no-untyped-def]
+def judge_windows(tree, quick_plan, slots, panel, effort, scratch, work, algebra, errors, fitted, predictions):
     """Calibrate from scratch.start on the fit rows of each window; errors (windows,) on its judge rows, by scale."""
     at = 0
     for w in range(len(panel.start)):
@@ -341,7 +245,7 @@ def judge_windows(tree, quick_plan, slots, panel, effort, scratch, work, algebra
 
 
 @kernel(entry=False)
-def other_starts(tree, panel, w, rows, error, effort, scratch, work, algebra):  # type: ignore[no-untyped-def]
+def other_starts(tree, panel, w, rows, error, effort, scratch, work, algebra):
     """Where the window is fitted worse than its whole cluster, begin again with a curved local, or all, times a factor.
 
     The emitted fit does that for every window. The springs still pull to the common start.
@@ -374,7 +278,7 @@ def other_starts(tree, panel, w, rows, error, effort, scratch, work, algebra):  
 
 
 @kernel(entry=False)
-def mean_loss(panel, errors):  # type: ignore[no-untyped-def]
+def mean_loss(panel, errors):
     """The mean over clusters of losses in units of their scale; what is hopeless anyway counts by its logarithm."""
     total, n, bad = 0.0, 0, 0
     for w in range(len(panel.start)):
@@ -387,7 +291,7 @@ def mean_loss(panel, errors):  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def pooled_start(tree, panel, value, steps, scratch, work, algebra):  # type: ignore[no-untyped-def]
+def pooled_start(tree, panel, value, steps, scratch, work, algebra):
     """Fit all parameters as if all clusters were one; into `value`."""
     rows = Rows(panel.X, panel.y, panel.weight, panel.space, 0, panel.stop[len(panel.stop) - 1])
     for i in range(tree.length):
@@ -400,7 +304,7 @@ def pooled_start(tree, panel, value, steps, scratch, work, algebra):  # type: ig
 
 
 @kernel
-def calibrate_batch(code, arg, value, length, panel, effort, first, last, loss, signatures, errors, locals_, fitted):  # type: ignore[no-untyped-def]
+def calibrate_batch(code, arg, value, length, panel, effort, first, last, loss, signatures, errors, locals_, fitted):
     """Fit, judge and sign programs first..last.
 
     value (P, L) in and out: fitted constants, and the median of each local. errors (P, W): losses of the windows by

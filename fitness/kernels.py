@@ -34,13 +34,13 @@ _ADD, _SUB, _MUL, _DIV, _NEG = (OPCODE[n] for n in ("add", "sub", "mul", "div", 
 
 
 @kernel(entry=False)
-def padded(n):  # type: ignore[no-untyped-def]
+def padded(n):
     """The number of rows a block of n rows is computed on: n rounded up to whole vector lanes."""
     return (n + LANES - 1) // LANES * LANES
 
 
 @kernel(entry=False)
-def load_rows(X, start, n, plan, slots):  # type: ignore[no-untyped-def]
+def load_rows(X, start, n, plan, slots):
     """Copy rows start..start + n of the features that a program reads into their slots; the last row is repeated."""
     m = padded(n)
     for f in range(X.shape[0]):
@@ -52,7 +52,7 @@ def load_rows(X, start, n, plan, slots):  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def forward(code, value, length, plan, slots, n):  # type: ignore[no-untyped-def]
+def forward(code, value, length, plan, slots, n):
     """Values of the nodes on the loaded block of n rows; returns the slot of the root."""
     m = padded(n)
     for i in range(length):
@@ -83,7 +83,7 @@ def forward(code, value, length, plan, slots, n):  # type: ignore[no-untyped-def
 
 
 @kernel(entry=False)
-def reverse(code, value, length, plan, slots, adjoint, seed, scale, n):  # type: ignore[no-untyped-def]
+def reverse(code, value, length, plan, slots, adjoint, seed, scale, n):
     """After `forward` on kept slots: the derivative of the root by every node above a fitted constant.
 
     The derivative by node i is scale[i] * adjoint[plan[ADJOINT, i]]: sums and products with a number do not need a
@@ -109,7 +109,7 @@ def reverse(code, value, length, plan, slots, adjoint, seed, scale, n):  # type:
 
 
 @kernel(entry=False)
-def _passed_on(c, side, sibling_code, sibling_value, i, operand, plan, scale):  # type: ignore[no-untyped-def]
+def _passed_on(c, side, sibling_code, sibling_value, i, operand, plan, scale):
     """Where an operand's derivative is a number times the node's, note that and return True."""
     factor = 1.0
     if c == _NEG or (c == _SUB and side == 1):
@@ -126,7 +126,7 @@ def _passed_on(c, side, sibling_code, sibling_value, i, operand, plan, scale):  
 
 
 @kernel(entry=False)
-def _reverse_operand(c, side, code, value, i, operand, plan, slots, adjoint, scale, m):  # type: ignore[no-untyped-def]
+def _reverse_operand(c, side, code, value, i, operand, plan, slots, adjoint, scale, m):
     left, right = plan[LEFT, i], plan[RIGHT, i]
     a, out = pointer(slots, plan[SLOT, left]), pointer(slots, plan[SLOT, i])
     above, below = pointer(adjoint, plan[ADJOINT, i]), pointer(adjoint, operand)
@@ -142,7 +142,7 @@ def _reverse_operand(c, side, code, value, i, operand, plan, slots, adjoint, sca
 
 
 @kernel(entry=False)
-def parameter_rows(code, length, plan, adjoint, scale, k, row, factor, n):  # type: ignore[no-untyped-def]
+def parameter_rows(code, length, plan, adjoint, scale, k, row, factor, n):
     """After `reverse`: the derivative by parameter p is factor[p] * adjoint[row[p]].
 
     The derivatives by the places where a parameter stands are added up.
@@ -167,7 +167,7 @@ def parameter_rows(code, length, plan, adjoint, scale, k, row, factor, n):  # ty
 
 
 @kernel(entry=False)
-def predict_rows(code, value, length, X, start, stop, plan, slots, out):  # type: ignore[no-untyped-def]
+def predict_rows(code, value, length, X, start, stop, plan, slots, out):
     """out[: stop - start] = the planned program's values on rows start..stop of X."""
     for begin in range(start, stop, BLOCK):
         n = min(BLOCK, stop - begin)
@@ -177,7 +177,7 @@ def predict_rows(code, value, length, X, start, stop, plan, slots, out):  # type
 
 
 @kernel
-def predict_batch(code, arg, value, length, X, first, last, out):  # type: ignore[no-untyped-def]
+def predict_batch(code, arg, value, length, X, first, last, out):
     """out[p] (rows,) = values of program p, for first <= p < last; arrays are those of a `ProgramBatch`."""
     width, n_features = code.shape[1], X.shape[0]
     plan = new_plan(width, n_features)
@@ -189,7 +189,7 @@ def predict_batch(code, arg, value, length, X, first, last, out):  # type: ignor
 
 
 @kernel
-def jacobian_rows(code, arg, value, X, out, jacobian):  # type: ignore[no-untyped-def]
+def jacobian_rows(code, arg, value, X, out, jacobian):
     """Values out (rows,) and derivatives jacobian (K, rows) of one program by its parameters, affine ones first."""
     length, n_features, rows = code.size, X.shape[0], X.shape[1]
     plan = new_plan(length, n_features)

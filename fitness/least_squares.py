@@ -34,14 +34,14 @@ Algebra = namedtuple("Algebra", "G trial_G L step value trial")
 
 
 @kernel(entry=False)
-def new_algebra(width):  # type: ignore[no-untyped-def]
+def new_algebra(width):
     """Scratch of `descend` for programs of up to `width` nodes."""
     n = MAX_PARAMETERS + 1
     return Algebra(np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty(n), np.empty(width), np.empty(width))
 
 
 @block_function(INDICES, INDICES, COUNT, NUMBERS, NUMBERS, NUMBERS)
-def _move_at(param, affine, length, base, step, value):  # type: ignore[no-untyped-def]
+def _move_at(param, affine, length, base, step, value):
     longest = 0.0
     for i in range(length):
         if param[i] >= 0 and affine[i] == 0:
@@ -52,7 +52,7 @@ def _move_at(param, affine, length, base, step, value):  # type: ignore[no-untyp
 
 
 @kernel(entry=False)
-def move(tree, base, step, value):  # type: ignore[no-untyped-def]
+def move(tree, base, step, value):
     """value = base, with every parameter moved by its step; too long a step is shortened as a whole."""
     _move_at(
         pointer(tree.plan[PARAM], 0), pointer(tree.plan[AFFINE], 0), tree.length, pointer(base, 0), pointer(step, 0),
@@ -61,7 +61,7 @@ def move(tree, base, step, value):  # type: ignore[no-untyped-def]
 
 
 @block_function(COUNT, NUMBERS, NUMBERS, COUNT, COUNT, NUMBERS, NUMBERS)
-def _accept_at(length, trial, value, size, columns, trial_G, G):  # type: ignore[no-untyped-def]
+def _accept_at(length, trial, value, size, columns, trial_G, G):
     for i in range(length):
         value[i] = trial[i]
     for i in range(size):
@@ -70,7 +70,7 @@ def _accept_at(length, trial, value, size, columns, trial_G, G):  # type: ignore
 
 
 @kernel(entry=False)
-def accept(tree, algebra):  # type: ignore[no-untyped-def]
+def accept(tree, algebra):
     """Make the trial point the current one."""
     _accept_at(
         tree.length, pointer(algebra.trial, 0), pointer(algebra.value, 0), tree.k + 1, algebra.G.shape[1],
@@ -79,7 +79,7 @@ def accept(tree, algebra):  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def try_step(tree, rows, error, n_affine, work, algebra):  # type: ignore[no-untyped-def]
+def try_step(tree, rows, error, n_affine, work, algebra):
     """Normal equations at value + step, with the affine parameters solved again where that matters; returns r'r."""
     move(tree, algebra.value, algebra.step, algebra.trial)
     trial_error = normal_equations(tree, algebra.trial, rows, work, algebra.trial_G)
@@ -94,7 +94,7 @@ def try_step(tree, rows, error, n_affine, work, algebra):  # type: ignore[no-unt
 
 
 @kernel(entry=False)
-def solve_affine(tree, rows, error, target_size, work, algebra):  # type: ignore[no-untyped-def]
+def solve_affine(tree, rows, error, target_size, work, algebra):
     """Solve the affine parameters at the start; again when nearly nothing is left, where rounding matters."""
     for _ in range(3):
         gain = solve(algebra.G, tree.k, tree.n_affine, tree.n_affine, 0.0, algebra.L, algebra.step)
@@ -112,7 +112,7 @@ def solve_affine(tree, rows, error, target_size, work, algebra):  # type: ignore
 
 
 @kernel(entry=False)
-def descend(tree, rows, max_iterations, small_gain, target_size, work, algebra):  # type: ignore[no-untyped-def]
+def descend(tree, rows, max_iterations, small_gain, target_size, work, algebra):
     """Fit algebra.value (the node values) in place from where it stands; returns (r'r, iterations, reason).
 
     The descent has converged when a step promises to lower r'r by less than the share `small_gain`. `target_size`

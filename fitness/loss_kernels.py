@@ -22,7 +22,7 @@ _LOG10_E = 1.0 / math.log(10.0)
 
 
 @block_function(NUMBERS, COUNT, result=COUNT)
-def bad_rows(f, n):  # type: ignore[no-untyped-def]
+def bad_rows(f, n):
     """How many entries are NaN or infinite."""
     good = 0
     for r in range(n):
@@ -31,7 +31,7 @@ def bad_rows(f, n):  # type: ignore[no-untyped-def]
 
 
 @block_function(COUNT, NUMBERS, NUMBERS, COUNT, NUMBERS, result=NUMBER)
-def total_error(metric, y, f, n, count):  # type: ignore[no-untyped-def]
+def total_error(metric, y, f, n, count):
     """The sum that a metric averages, over n finite rows; count[0] = how many rows it looks at."""
     total, used = 0.0, n
     if metric in (RMSE, MSE, R2):
@@ -62,7 +62,7 @@ def total_error(metric, y, f, n, count):  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def loss_of(metric, y, spread, f, scratch):  # type: ignore[no-untyped-def]
+def loss_of(metric, y, spread, f, scratch):
     """The loss of predictions f against y, both (rows,), as `Metric.loss` defines it.
 
     `spread` is the sum of squares of y about its mean (r2 needs it); `scratch` has room for the rows.
@@ -83,7 +83,7 @@ def loss_of(metric, y, spread, f, scratch):  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def median(v):  # type: ignore[no-untyped-def]
+def median(v):
     """The median of v, which is reordered."""
     n = v.size
     high = _select(v, n // 2)
@@ -96,7 +96,7 @@ def median(v):  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def _select(v, k):  # type: ignore[no-untyped-def]
+def _select(v, k):
     """The k-th smallest entry; afterwards v[:k] <= v[k] <= v[k:] (Hoare's algorithm)."""
     lo, hi = 0, v.size - 1
     while lo < hi:
@@ -121,7 +121,7 @@ def _select(v, k):  # type: ignore[no-untyped-def]
 
 
 @block_function(COUNT, NUMBERS, NUMBERS, NUMBERS, COUNT, NUMBERS, NUMBERS)
-def residuals(space, y, weight, f, n, residual, slope):  # type: ignore[no-untyped-def]
+def residuals(space, y, weight, f, n, residual, slope):
     """residual = what a fitting space squares, slope = its derivative by the prediction f, row by row.
 
     `weight` is the square root of the rows' weights, the 1/|y| of the relative space included; a row that the
@@ -145,13 +145,13 @@ def residuals(space, y, weight, f, n, residual, slope):  # type: ignore[no-untyp
 
 
 @kernel
-def residual_rows(space, y, weight, f, residual, slope):  # type: ignore[no-untyped-def]
+def residual_rows(space, y, weight, f, residual, slope):
     """`residuals` of whole vectors (rows,), for Python."""
     residuals(space, pointer(y, 0), pointer(weight, 0), pointer(f, 0), y.size, pointer(residual, 0), pointer(slope, 0))
 
 
 @kernel(entry=False)
-def signature(f):  # type: ignore[no-untyped-def]
+def signature(f):
     """A hash that predictions share when they agree to about 7 digits of their spread, on at most 64 even rows."""
     n = f.size
     m = min(n, SIGNATURE_ROWS)

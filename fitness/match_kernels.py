@@ -8,7 +8,7 @@ from fitness.jit import kernel
 
 
 @kernel
-def best_partners(gram, c, first, least, gain, partner):  # type: ignore[no-untyped-def]
+def best_partners(gram, c, first, least, gain, partner):
     """For each row i of a block: the later column that with it explains most of each target.
 
     gram (b, n - first) float32 holds the inner products of unit columns first..first + b with columns first..n; c (t, n)

@@ -27,7 +27,7 @@ DEPENDENT = 1e-13  # a column whose part that is new has less than this share of
 
 
 @kernel(entry=False)
-def new_workspace(width, n_features):  # type: ignore[no-untyped-def]
+def new_workspace(width, n_features):
     """Scratch for programs of up to `width` nodes; the last two adjoint rows hold the slope and the residual."""
     return Workspace(
         np.empty((n_features + width, BLOCK)),
@@ -39,7 +39,7 @@ def new_workspace(width, n_features):  # type: ignore[no-untyped-def]
 
 
 @block_function(NUMBERS, COUNT, INDICES, NUMBERS, COUNT, COUNT, NUMBERS, COUNT)
-def add_products(matrix, stride, row, factor, k, n, G, columns):  # type: ignore[no-untyped-def]
+def add_products(matrix, stride, row, factor, k, n, G, columns):
     """G[i, j] += factor[i] factor[j] <matrix[row[i]], matrix[row[j]]> for j <= i < k, over the first n columns.
 
     Four products at a time, so that each number read is used twice.
@@ -66,7 +66,7 @@ def add_products(matrix, stride, row, factor, k, n, G, columns):  # type: ignore
 
 
 @kernel(entry=False)
-def accumulate(tree, value, rows, work, G):  # type: ignore[no-untyped-def]
+def accumulate(tree, value, rows, work, G):
     """Fill G (K + 1, K + 1) at the constants in `value`; returns r'r, infinite when a row or derivative is bad."""
     code, length, plan, k = tree.code, tree.length, tree.plan, tree.k
     slots, adjoint, scale, row, factor = work.slots, work.adjoint, work.scale, work.row, work.factor
@@ -103,7 +103,7 @@ def accumulate(tree, value, rows, work, G):  # type: ignore[no-untyped-def]
 
 
 @block_function(NUMBERS, COUNT, COUNT, COUNT, COUNT, NUMBER, NUMBERS, COUNT, NUMBERS, result=NUMBER)
-def _solve_at(G, columns, k, n_exact, n_solve, damping, L, stride, step):  # type: ignore[no-untyped-def]
+def _solve_at(G, columns, k, n_exact, n_solve, damping, L, stride, step):
     """`solve`, behind pointers; row k of L holds one over the root of each diagonal element of G."""
     for i in range(k):
         step[i] = L[i * stride + i] = L[k * stride + i] = 0.0
@@ -149,7 +149,7 @@ def _solve_at(G, columns, k, n_exact, n_solve, damping, L, stride, step):  # typ
 
 
 @kernel(entry=False)
-def solve(G, k, n_exact, n_solve, damping, L, step):  # type: ignore[no-untyped-def]
+def solve(G, k, n_exact, n_solve, damping, L, step):
     """Solve the normal equations for the first n_solve of k parameters; returns the predicted decrease of r'r.
 
     The first n_exact parameters are solved exactly; the diagonal of the others, after the exact ones have been
@@ -163,7 +163,7 @@ def solve(G, k, n_exact, n_solve, damping, L, step):  # type: ignore[no-untyped-
 
 
 @kernel(entry=False)
-def dependent(G, k, L, step):  # type: ignore[no-untyped-def]
+def dependent(G, k, L, step):
     """How many of k parameters have a column that is zero or depends on the columns of the others."""
     solve(G, k, k, k, 0.0, L, step)
     count = 0

@@ -28,13 +28,13 @@ _ADD, _SUB, _MUL, _DIV, _NEG = (OPCODE[n] for n in ("add", "sub", "mul", "div", 
 
 
 @kernel(entry=False)
-def new_plan(width, n_features):  # type: ignore[no-untyped-def]
+def new_plan(width, n_features):
     """An unwritten plan for programs of up to `width` nodes over `n_features` features."""
     return np.empty((PLAN_ROWS, max(width, n_features)), np.int64)
 
 
 @kernel(entry=False)
-def plan_program(code, arg, length, n_features, keep, plan, stack):  # type: ignore[no-untyped-def]
+def plan_program(code, arg, length, n_features, keep, plan, stack):
     """Fill the plan of a program; returns its number of parameters K and how many of them are affine.
 
     The affine parameters have the lowest numbers. With `keep` every node has a slot of its own, which `reverse`
@@ -71,14 +71,14 @@ def plan_program(code, arg, length, n_features, keep, plan, stack):  # type: ign
 
 
 @kernel(entry=False)
-def _free_slot(plan, left, top, n_features):  # type: ignore[no-untyped-def]
+def _free_slot(plan, left, top, n_features):
     """Two slots belong to each place of the stack, so that a result never overwrites its own operand."""
     taken = left >= 0 and plan[SLOT, left] == n_features + 2 * top
     return 2 * top + (1 if taken else 0)
 
 
 @kernel(entry=False)
-def _number_parameter(code, arg, i, k, plan):  # type: ignore[no-untyped-def]
+def _number_parameter(code, arg, i, k, plan):
     """Give node i a parameter index: the one of its local slot if that was seen before, else a new one."""
     if arg[i] >= LOCAL:
         for j in range(i):
@@ -94,7 +94,7 @@ def _number_parameter(code, arg, i, k, plan):  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def _mark_affine(code, length, plan):  # type: ignore[no-untyped-def]
+def _mark_affine(code, length, plan):
     """Walk from the root: sums pass affinity on, a product to one factor, a quotient to its numerator."""
     plan[AFFINE, length - 1] = 1
     for i in range(length - 1, -1, -1):
@@ -114,7 +114,7 @@ def _mark_affine(code, length, plan):  # type: ignore[no-untyped-def]
 
 
 @kernel(entry=False)
-def _affine_first(length, k, plan):  # type: ignore[no-untyped-def]
+def _affine_first(length, k, plan):
     """Renumber the parameters so that the affine ones come first; returns how many there are."""
     n_affine = 0
     for i in range(length):
@@ -137,7 +137,7 @@ def _affine_first(length, k, plan):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def parameters(code, arg):  # type: ignore[no-untyped-def]
+def parameters(code, arg):
     """The parameter number of every node of one program (-1: none), how many there are, and how many are affine."""
     length, n_features = code.size, 1
     for i in range(length):

@@ -59,13 +59,13 @@ _TAN_1, _TAN_3 = math.tan(math.pi / 8), math.tan(3 * math.pi / 8)
 
 
 @scalar
-def power_of_two(k):  # type: ignore[no-untyped-def]
+def power_of_two(k):
     """2.0**k for an int64 -1022 <= k <= 1023."""
     return np.int64((k + _BIAS) << 52).view(np.float64)
 
 
 @scalar
-def reduce_exp(x):  # type: ignore[no-untyped-def]
+def reduce_exp(x):
     """(k, p) with exp(x) = 2**k * (1 + p), |log(1 + p)| <= ln(2)/2."""
     shifted = x * _LOG2_E + _ROUND
     k = np.float64(shifted).view(np.int64) - _ROUND_BITS
@@ -84,7 +84,7 @@ def reduce_exp(x):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def exp(x):  # type: ignore[no-untyped-def]
+def exp(x):
     """e**x; 0 below -708.4."""
     k, p = reduce_exp(x)
     value = (2.0 + 2.0 * p) * power_of_two(k - 1)  # k may be 1024, one more than a scale can hold
@@ -93,7 +93,7 @@ def exp(x):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def log(x):  # type: ignore[no-untyped-def]
+def log(x):
     """Natural logarithm."""
     tiny = x < _TINY
     scaled = x * _TINY_SCALE if tiny else x
@@ -117,7 +117,7 @@ def log(x):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def _sine_of_reduced(r, k):  # type: ignore[no-untyped-def]
+def _sine_of_reduced(r, k):
     """(-1)**k sin(r) for |r| <= pi/2."""
     z = r * r
     q = _S7
@@ -133,7 +133,7 @@ def _sine_of_reduced(r, k):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def sin(x):  # type: ignore[no-untyped-def]
+def sin(x):
     """sin(x) for |x| <= TRIG_LIMIT."""
     shifted = x * _INV_PI + _ROUND
     k = np.float64(shifted).view(np.int64)
@@ -143,7 +143,7 @@ def sin(x):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def cos(x):  # type: ignore[no-untyped-def]
+def cos(x):
     """cos(x) for |x| <= TRIG_LIMIT: x is reduced to the nearest odd multiple of pi/2."""
     shifted = (x * _INV_PI - 0.5) + _ROUND
     k = np.float64(shifted).view(np.int64)
@@ -153,13 +153,13 @@ def cos(x):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def tan(x):  # type: ignore[no-untyped-def]
+def tan(x):
     """tan(x) for |x| <= TRIG_LIMIT."""
     return sin(x) / cos(x)
 
 
 @scalar
-def _asin_small(x):  # type: ignore[no-untyped-def]
+def _asin_small(x):
     z = x * x
     q = _A10
     q = q * z + _A9
@@ -176,7 +176,7 @@ def _asin_small(x):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def asin(x):  # type: ignore[no-untyped-def]
+def asin(x):
     """Arc sine; NaN outside [-1, 1]."""
     size = abs(x)
     small = size <= 0.5
@@ -185,7 +185,7 @@ def asin(x):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def acos(x):  # type: ignore[no-untyped-def]
+def acos(x):
     """Arc cosine; NaN outside [-1, 1]."""
     size = abs(x)
     small = size <= 0.5
@@ -195,7 +195,7 @@ def acos(x):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def atan(x):  # type: ignore[no-untyped-def]
+def atan(x):
     """Arc tangent."""
     size = abs(x)
     large, middle = size > _TAN_3, size > _TAN_1
@@ -218,7 +218,7 @@ def atan(x):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def half_expm1(x):  # type: ignore[no-untyped-def]
+def half_expm1(x):
     """(e**x - 1) / 2 for x >= 0, accurate near 0, finite where sinh is."""
     k, p = reduce_exp(x)
     scale = power_of_two(k - 2)  # k - 1 may be one more than a scale can hold
@@ -226,7 +226,7 @@ def half_expm1(x):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def sinh(x):  # type: ignore[no-untyped-def]
+def sinh(x):
     """Hyperbolic sine."""
     size = abs(x)
     h = half_expm1(size)
@@ -235,7 +235,7 @@ def sinh(x):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def cosh(x):  # type: ignore[no-untyped-def]
+def cosh(x):
     """Hyperbolic cosine."""
     size = abs(x)
     h = half_expm1(size) + 0.5
@@ -244,7 +244,7 @@ def cosh(x):  # type: ignore[no-untyped-def]
 
 
 @scalar
-def tanh(x):  # type: ignore[no-untyped-def]
+def tanh(x):
     """Hyperbolic tangent."""
     size = abs(x)
     h = half_expm1(2.0 * size)

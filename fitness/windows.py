@@ -6,7 +6,7 @@ are cut the same way, so that what the search rewards is what is scored.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -62,7 +62,7 @@ class Windows:
         """At most about `most` rows in each part of a window, evenly spread along it."""
         return self._cut_down(np.arange(self.n_groups), lambda first, last: _even(first, last, most))
 
-    def _cut_down(self, chosen: I64, pick) -> Windows:  # type: ignore[no-untyped-def]
+    def _cut_down(self, chosen: I64, pick: Callable[[int, int], I64]) -> Windows:
         rows, start, cut, stop, at = [], [], [], [], 0
         for g in chosen:
             for w in range(g * self.kinds, (g + 1) * self.kinds):

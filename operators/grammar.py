@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from operators.covariate_kernels import scales_covariate
 from operators.primitives import BY_NAME, N_OPCODES, OPCODE
 from operators.program import Program, ProgramBatch
-from operators.vary_kernels import legal_rows
+from operators.row_kernels import legal_rows
 
 Array = NDArray[Any]
 

@@ -22,7 +22,7 @@ def periodic_arguments(batch: ProgramBatch) -> tuple[ProgramBatch, I64]:
 
 
 @kernel
-def _collect(code, arg, value, length, to_code, to_arg, to_value, to_length, owner):  # type: ignore[no-untyped-def]
+def _collect(code, arg, value, length, to_code, to_arg, to_value, to_length, owner):
     """Copy the subtree below every periodic function into the next row."""
     start = np.zeros(code.shape[1], dtype=np.int64)  # of the subtree that ends at each node
     row = 0

@@ -15,9 +15,9 @@ from operators.jit import CACHE
 from operators.periodic import periodic_arguments
 from operators.primitives import ALL_NAMES
 from operators.program import ProgramBatch, apply, variable
+from operators.row_kernels import shape_hashes
 from operators.simplify import simplify_all
 from operators.vary import crossover, mutate
-from operators.vary_kernels import shape_hashes
 
 VARIATION, SIMPLIFICATION = "variation", "simplification"
 

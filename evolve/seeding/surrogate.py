@@ -120,12 +120,13 @@ def _solved(U: F64, t: F64, noise: F64, theta: F64, w: F64, slopes: F64) -> Surr
         factor = scipy.linalg.cho_factor(K, lower=True, check_finite=False)
     except np.linalg.LinAlgError:
         return None
-    Ki = scipy.linalg.cho_solve(factor, np.eye(len(K)), check_finite=False)
-    alpha = Ki @ t[fitted]
-    loo = float(np.sqrt(np.mean((w[fitted] * alpha / np.diag(Ki)) ** 2)))
-    pulled = smooth @ (alpha * U[:, fitted]).T  # (rows, k)
-    slope = -(U * (smooth @ alpha) - pulled.T) * inverse[:, None] + _LINEAR * (U[:, fitted] @ alpha)[:, None]
-    return Surrogate(np.exp(theta[:-1]), float(np.exp(theta[-1])), loo, slope * slopes)
+    with np.errstate(all="ignore"):  # near a pole of the target the weights overflow: the error then says so
+        Ki = scipy.linalg.cho_solve(factor, np.eye(len(K)), check_finite=False)
+        alpha = Ki @ t[fitted]
+        loo = float(np.sqrt(np.mean((w[fitted] * alpha / np.diag(Ki)) ** 2)))
+        pulled = smooth @ (alpha * U[:, fitted]).T  # (rows, k)
+        slope = -(U * (smooth @ alpha) - pulled.T) * inverse[:, None] + _LINEAR * (U[:, fitted] @ alpha)[:, None]
+        return Surrogate(np.exp(theta[:-1]), float(np.exp(theta[-1])), loo, slope * slopes)
 
 
 def _smooth(U: F64, V: F64, inverse: F64) -> F64:

@@ -6,9 +6,9 @@
     PYTHONPATH=. python tests/bench/bench_search.py --only strogatz --tools pyoperon
     PYTHONPATH=. python tests/bench/bench_search.py --only feynman --time 20 --set search.seeding_units=0 --runs runs/ablation
 
-`--set` changes our engine (an ablation: give it a --runs folder of its own). Suites: frontier, feynman, strogatz, typeI,
-typeII (all of them without --only). The material is looked for in
-../shared beside the checkout. A run of ours that finds an exact law stops early by itself.
+Suites: frontier, feynman, strogatz, typeI, typeII (all of them without --only). The material is looked for in ../shared
+beside the checkout. A run of ours that finds an exact law stops early by itself. `--set` changes our engine: an ablation,
+which wants a --runs folder of its own.
 
 What was measured is kept: our rows in RUNS/ours.csv (a table that was interrupted goes on where it stopped; --fresh
 measures again), the peers' in tests/bench/peers.csv with date and version (--tools pyoperon measures what is

@@ -12,8 +12,8 @@ from operators.generate import random_batch
 from operators.grammar import Grammar, default_bans
 from operators.primitives import ALL_NAMES, CONST, FRONTIER_NAMES, OPCODE
 from operators.program import FIXED, FREE, Program, ProgramBatch, apply, constant, variable
+from operators.row_kernels import shape_hashes
 from operators.vary import crossover, mutate
-from operators.vary_kernels import shape_hashes
 
 GRAMMARS = {
     "all": Grammar(3, ALL_NAMES, max_length=30, max_constants=5),
